@@ -1,0 +1,1 @@
+"""The command line: one file a command. It parses and prints; every figure comes from the library."""
