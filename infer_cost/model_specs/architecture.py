@@ -10,6 +10,7 @@ sums over the same :class:`Matrix` objects, so they can't disagree.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -69,12 +70,15 @@ class Mixer:
     """As ``score_dim``, in decode; equal to it unless absorbed."""
     decode_value_dim: int = 0
     window: int | None = None
-    """Tokens that a query can see at most and the cache keeps; None for all."""
+    """Tokens that a query can see at most and the cache keeps; None for all. Beside a compressed cache it bounds
+    ``window_cache_elements`` only."""
     window_kind: Literal["sliding", "chunked"] = "sliding"
     sparse_topk: int | None = None
-    """Tokens that a query attends to after an indexer chose them; None without one."""
+    """Cache entries that a query attends to after an indexer chose them; None without one."""
     cache_elements: int = 0
     """Elements that one cached token adds in this layer (K and V, or the latent row); 0 when nothing is cached."""
+    shared_cache_elements: int = 0
+    """Elements a cached token that attention reads here though another layer keeps them (KV sharing)."""
     cache_stride: int = 1
     """Tokens that share one cache entry (compressed attention)."""
     window_cache_elements: int = 0
@@ -86,7 +90,9 @@ class Mixer:
     state_elements: int = 0
     """Recurrent state of one sequence, elements in 32 bit."""
     conv_state_elements: int = 0
-    """Convolution state of one sequence, elements in the activations' format."""
+    """Convolution state of one sequence, elements in the activations' format: all ``conv_kernel`` columns."""
+    conv_kernel: int = 0
+    """Columns of the convolution; engines that keep one column fewer say so, see :mod:`.kv`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +149,10 @@ class Quantization:
     Roles that are absent stay in ``default`` (16 bits).
     """
 
-    formats: dict[Role, str]
+    formats: Mapping[Role, str]
     default: str = "bf16"
+    mixed_bits: Mapping[Role, float] = field(default_factory=dict)
+    """Average bits a weight of roles whose layers are held in different formats."""
     kv_format: str | None = None
     method: str = ""
 
@@ -160,11 +168,13 @@ class Architecture:
     context_length: int | None
     groups: tuple[LayerGroup, ...]
     embedding: Matrix
-    """Looked up, not multiplied; ``copies`` 0 never: position tables are in ``vectors``."""
+    """Looked up, not multiplied; position tables are in ``lookup_vectors``."""
     head: Matrix | None
     """None when tied to the embedding."""
     vectors: int = 0
-    """Final norm, position embeddings and whatever else belongs to no layer."""
+    """Final norm and whatever else belongs to no layer."""
+    lookup_vectors: int = 0
+    """Tables beside the token embedding that are only looked up: positions, embeddings by layer."""
     components: tuple[Component, ...] = ()
     quantization: Quantization | None = None
     source: str = ""
