@@ -11,6 +11,9 @@ from typing import Literal
 
 Confidence = Literal["two-sources", "one-source", "recalled", "derived", "user"]
 
+PRECISIONS = ("fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp6", "fp4")
+"""Keys that ``Accelerator.peak_flops`` may have."""
+
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
@@ -68,6 +71,18 @@ class Accelerator:
     provenance: Mapping[str, Provenance] = field(default_factory=dict)
     """By field name (``peak_flops.fp8`` for a precision)."""
     notes: tuple[str, ...] = ()
+    system: str | None = None
+    """Id of the system that it usually comes in."""
+    memory_kind: str = ""
+    scale_up_link: str = ""
+    """Technology of the scale-up link, in words."""
+    status: str = ""
+    """Empty once the chip ships and its datasheet stands."""
+
+    @property
+    def unverified(self) -> tuple[str, ...]:
+        """Names of the fields whose value is a recollection that nothing has confirmed."""
+        return tuple(name for name, origin in self.provenance.items() if origin.confidence == "recalled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +103,14 @@ class System:
     aliases: tuple[str, ...] = ()
     provenance: Mapping[str, Provenance] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    all_in_power_per_gpu_w: float | None = None
+    """With its share of CPU, network and the building, as an analyst's model has it."""
+    status: str = ""
+
+    @property
+    def unverified(self) -> tuple[str, ...]:
+        """Names of the fields whose value is a recollection that nothing has confirmed."""
+        return tuple(name for name, origin in self.provenance.items() if origin.confidence == "recalled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +120,8 @@ class GpuHourPrice:
     tier: str
     usd: float
     provenance: Provenance
+    placeholder: bool = False
+    """The source itself calls the figure a placeholder."""
 
 
 @dataclass(frozen=True, slots=True)
