@@ -1,0 +1,55 @@
+"""Formulas: pure functions of numbers. No input or output, no catalog, no state.
+
+Every function takes floats, numpy arrays and sympy symbols alike (see :mod:`infer_cost.roofline.dispatch`),
+in SI units: seconds, bytes, FLOP (a multiply-add is two), dense FLOP/s, bytes/s in one direction, tokens,
+dollars, joules. What each says about itself (equation, symbols, units, range, sources) stands in its
+docstring and nowhere else; :mod:`infer_cost.roofline.registry` reads it there,
+:mod:`infer_cost.roofline.solving` turns it around.
+
+Names are loaded on first use, so importing one formula doesn't import all.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_MODULES = {
+    "roofs": "arithmetic_intensity ridge_point attainable_flops hierarchical_time vector_peak_flops",
+    "latency": "t_compute t_attention t_mem step_time_max step_time_sum kernel_time decode_throughput",
+    "batch": "optimal_batch optimal_batch_with_kv critical_context sequences_that_fit context_that_fits "
+    "chips_to_hold tensor_parallel_limit",
+    "weights": "bits_per_weight weight_bytes transformer_parameters matrix_stream_time",
+    "attention": "attention_flops_gqa attention_flops_mla attention_flops_full attention_flops_causal "
+    "attention_traffic_naive attention_score_bytes attention_traffic_flash flash_traffic_ratio "
+    "attention_intensity",
+    "kv_cache": "kv_bytes_per_token_gqa kv_bytes_per_token_mla kv_bytes kv_bytes_windowed kv_bytes_per_rank "
+    "kv_tokens_that_fit",
+    "paging": "kv_blocks kv_waste_paged kv_waste_contiguous kv_capacity_gain kv_tokens_evicted",
+    "moe": "experts_hit moe_weight_bytes_read expert_tokens expert_tokens_max expert_imbalance",
+    "speculative": "speculative_expected_tokens speculative_expected_tokens_tree speculative_speedup "
+    "speculative_speedup_batched speculative_operations_factor speculative_batch_limit",
+    "collectives": "all_gather_time reduce_scatter_time all_reduce_time_ring all_reduce_time_tree "
+    "all_reduce_time_one_shot all_reduce_time_two_shot all_reduce_time_in_network all_reduce_crossover_bytes "
+    "all_reduce_latency_ring all_to_all_time",
+    "cost": "cost_per_token cost_per_million_tokens",
+}
+FORMULA_MODULES = {name: module for module, names in _MODULES.items() for name in names.split()}
+"""Where each formula lives: name to module."""
+
+__all__ = sorted(FORMULA_MODULES)
+
+
+def __getattr__(name: str) -> Any:
+    """Load a formula's module when the formula is first asked for."""
+    module = FORMULA_MODULES.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{module}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the formulas beside the module's own names."""
+    return sorted({*globals(), *FORMULA_MODULES})
