@@ -1,0 +1,43 @@
+"""Checks of single inputs that every floor shares: finite, in range, whole."""
+
+from __future__ import annotations
+
+import math
+
+from infer_cost.errors import InputError
+
+MAX_TOKENS = 100_000_000
+"""No context window comes near; a larger count is a slip of the keyboard."""
+MAX_GPUS = 1_000_000
+
+
+def finite(field: str, value: float, *, low: float = 0.0, high: float = math.inf, unit: str = "") -> float:
+    """Return ``value`` if it is a finite number in ``low..high``.
+
+    >>> finite("utilization", 0.7, high=1.0)
+    0.7
+    """
+    unit = f" {unit}" if unit else ""
+    bounds = f"{low:g} to {high:g}{unit}" if math.isfinite(high) else f"{low:g}{unit} or more"
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InputError(f"{field} is {value!r}, not a number", field=field, value=value, allowed=bounds)
+    if not low <= value <= high:
+        raise InputError(f"{field} is {value:g}{unit}", field=field, value=value, allowed=bounds)
+    return float(value)
+
+
+def whole(field: str, value: int, *, low: int = 1, high: int = MAX_TOKENS) -> int:
+    """Return ``value`` if it is a whole number in ``low..high``.
+
+    >>> whole("tp", 8)
+    8
+    """
+    bounds = f"{low:,} to {high:,}"
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InputError(
+            f"{field} is {value!r}, not a whole number", field=field, value=value, allowed=bounds
+        )
+    if not low <= value <= high:
+        shown = f"{value:,}" if abs(value) < 10**15 else f"a number of {len(str(abs(value)))} digits"
+        raise InputError(f"{field} is {shown}", field=field, value=value, allowed=bounds)
+    return value

@@ -1,0 +1,90 @@
+"""The engine profile and its loader."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from infer_cost.errors import unknown_name
+
+
+@dataclass(frozen=True, slots=True)
+class EngineProfile:
+    """What an engine adds to the kernels: host time, launches, scheduling, reserves.
+
+    Constants are physical and hold for every model; see ``profiles.toml`` for where each comes from.
+    """
+
+    id: str
+    name: str
+    version: str
+    kernels: str
+    """Whose kernel timings apply: trtllm, vllm, sglang or generic."""
+    prefill: Literal["blocking", "chunked"]
+    """Whether a prefill stops the decodes, or shares its steps with them."""
+    host_step_s: float
+    """Host time a step that the GPU waits for (scheduling, input preparation, sampling's round trip)."""
+    host_sequence_s: float
+    """As above, for each sequence in the batch."""
+    host_request_s: float
+    """Host time a request before its prefill starts (admission, first schedule)."""
+    small_kernels_per_layer: float
+    """Norms, rotary embedding, activation, cache write and quantisation kernels in one layer after fusion."""
+    launch_s: float
+    """Launch gap between kernels: near zero when a CUDA graph replays them."""
+    kv_follows_weights: bool
+    """Whether an 8- or 4-bit checkpoint gets an FP8 cache without being asked."""
+    max_batched_tokens: int
+    max_num_seqs: int
+    memory_utilization: float
+    runtime_reserve_bytes: float
+    """Memory that the runtime holds on each GPU: context, graphs, communication buffers."""
+    range_ttft: float
+    """Relative half-width of the range that holds 80 % of measurements, on top of the kernels' own."""
+    range_tpot: float
+    notes: tuple[str, ...] = ()
+
+
+def engine_profiles() -> dict[str, EngineProfile]:
+    """Every engine by id."""
+    return dict(_load())
+
+
+def engine_profile(name: str) -> EngineProfile:
+    """Return one engine by id or alias.
+
+    >>> engine_profile("vLLM").id
+    'vllm'
+    """
+    profiles, aliases = _load(), _aliases()
+    key = name.strip().lower().replace(" ", "-").replace("_", "-")
+    key = aliases.get(key, key)
+    if key not in profiles:
+        raise unknown_name("engine", name, [*profiles, *aliases], field="engine")
+    return profiles[key]
+
+
+@cache
+def _tables() -> tuple[dict[str, EngineProfile], dict[str, str]]:
+    with (Path(__file__).parent / "profiles.toml").open("rb") as file:
+        raw = tomllib.load(file)
+    defaults = raw["defaults"]
+    profiles, aliases = {}, {}
+    for key, own in raw["engine"].items():
+        entry = {**defaults, **own}
+        for alias in entry.pop("aliases", ()):
+            aliases[alias] = key
+        entry["notes"] = tuple(entry.get("notes", ()))
+        profiles[key] = EngineProfile(id=key, **entry)
+    return profiles, aliases
+
+
+def _load() -> dict[str, EngineProfile]:
+    return _tables()[0]
+
+
+def _aliases() -> dict[str, str]:
+    return _tables()[1]

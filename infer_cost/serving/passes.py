@@ -1,0 +1,177 @@
+"""The time of one forward pass: expected, by cause, and its lower bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from infer_cost.hardware_specs.efficiency.kernels import kernel_time
+from infer_cost.roofline.dispatch import Value, maximum, where
+from infer_cost.serving.operators import Load, Operator
+from infer_cost.serving.program import Program
+
+Cause = Literal["cache", "floors", "scale_up", "scale_out", "host"]
+"""Work that a stage of the request stands for and that can be left out to see what it exposes."""
+
+NOTHING: frozenset[Cause] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class PassTime:
+    """Seconds of one pass on the slowest GPU, by what takes them, and the work done on one GPU."""
+
+    compute_s: Value = 0.0
+    memory_s: Value = 0.0
+    floor_s: Value = 0.0
+    scale_up_s: Value = 0.0
+    scale_out_s: Value = 0.0
+    host_s: Value = 0.0
+    flops: Value = 0.0
+    bytes_moved: Value = 0.0
+
+    @property
+    def total_s(self) -> Value:
+        """The whole pass."""
+        return (
+            self.compute_s + self.memory_s + self.floor_s + self.scale_up_s + self.scale_out_s + self.host_s
+        )
+
+    def times(self, factor: Value) -> PassTime:
+        """Return the time and work of ``factor`` such passes."""
+        return PassTime(*(getattr(self, name) * factor for name in self.__slots__))
+
+    def plus(self, other: PassTime) -> PassTime:
+        """Return both passes one after the other."""
+        return PassTime(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorTime:
+    """One operator's share of a pass, for explanations."""
+
+    name: str
+    launches: float
+    floor_s: Value
+    busy_s: Value
+    compute_bound: Value
+    level: str
+    spread: float
+
+
+def pass_time(program: Program, load: Load, without: frozenset[Cause] = NOTHING) -> PassTime:
+    """Time of a pass from its operators, transfers and the host, each by its measured constants.
+
+    Parameters
+    ----------
+    program : Program
+        The deployment's operators in this phase
+    load : Load
+        Sequences, new and cached tokens; floats or arrays
+    without : set of causes
+        Work to leave out: cache traffic, kernel floors, transfers inside or beyond the domain, host time
+
+    Returns
+    -------
+    PassTime
+        Seconds by cause
+    """
+    compute: Value = 0.0
+    memory: Value = 0.0
+    floor: Value = 0.0
+    flops: Value = 0.0
+    moved: Value = 0.0
+    for operator in program.operators:
+        op_flops, op_bytes = _work(operator, load, without)
+        t_compute = op_flops / operator.peak_flops
+        t_memory = op_bytes / program.memory_bandwidth
+        busy = (
+            kernel_time(t_compute, t_memory, operator.kernel) - operator.kernel.floor_s
+        ) * operator.launches
+        bound = _compute_bound(operator, t_compute, t_memory)
+        compute = compute + where(bound, busy, 0.0)
+        memory = memory + where(bound, 0.0, busy)
+        flops = flops + op_flops * operator.launches
+        moved = moved + op_bytes * operator.launches
+        if "floors" not in without:
+            floor = floor + (operator.kernel.floor_s + program.launch_s) * operator.launches
+    up, out = _transfer_time(program, load, without)
+    host = 0.0 if "host" in without else program.host_step_s + program.host_sequence_s * load.sequences
+    return PassTime(compute, memory, floor, up, out, host, flops, moved)
+
+
+def _work(operator: Operator, load: Load, without: frozenset[Cause]) -> tuple[Value, Value]:
+    traffic = operator.traffic(load)
+    cache = 0.0 if "cache" in without else traffic.cache
+    return operator.flops(load), traffic.weights + cache + traffic.activations
+
+
+def _compute_bound(operator: Operator, t_compute: Value, t_memory: Value) -> Value:
+    kernel = operator.kernel
+    return t_compute / kernel.compute_efficiency > t_memory / kernel.memory_efficiency
+
+
+def _transfer_time(program: Program, load: Load, without: frozenset[Cause]) -> tuple[Value, Value]:
+    up: Value = 0.0
+    out: Value = 0.0
+    for transfer in program.transfers:
+        if transfer.scope in without:
+            continue
+        time = transfer.time(load) * transfer.launches
+        if transfer.scope == "scale_up":
+            up = up + time
+        else:
+            out = out + time
+    return up, out
+
+
+def pass_bound(program: Program, load: Load) -> Value:
+    """Time that no engine can beat: arithmetic, traffic and transfers at full datasheet rates, ideally overlapped.
+
+    .. math:: T \\ge \\max\\left(\\sum F/C,\\ \\sum Q/BW,\\ \\sum M/LINK\\right)
+
+    The fewest experts are hit (every token routed alike), activations stay on the chip, and nothing has latency.
+    """
+    arithmetic: Value = 0.0
+    traffic: Value = 0.0
+    wire: Value = 0.0
+    for operator in program.operators:
+        moved = operator.traffic(load, fewest=True)
+        arithmetic = arithmetic + operator.flops(load) / operator.peak_flops * operator.launches
+        traffic = traffic + (moved.weights + moved.cache) / program.memory_bandwidth * operator.launches
+    for transfer in program.transfers:
+        wire = wire + transfer.wire_time(load) * transfer.launches
+    return maximum(arithmetic, traffic, wire)
+
+
+def operator_times(program: Program, load: Load) -> list[OperatorTime]:
+    """Every operator's share of a pass, in program order."""
+    shares = []
+    for operator in program.operators:
+        op_flops, op_bytes = _work(operator, load, NOTHING)
+        t_compute = op_flops / operator.peak_flops
+        t_memory = op_bytes / program.memory_bandwidth
+        whole = kernel_time(t_compute, t_memory, operator.kernel)
+        shares.append(
+            OperatorTime(
+                operator.name,
+                operator.launches,
+                operator.kernel.floor_s * operator.launches,
+                (whole - operator.kernel.floor_s) * operator.launches,
+                _compute_bound(operator, t_compute, t_memory),
+                operator.kernel.level,
+                operator.kernel.spread,
+            )
+        )
+    return shares
+
+
+def kernel_spread(program: Program, load: Load) -> float:
+    """Relative spread of a pass from its kernels': their time-weighted mean, widest where they are guessed."""
+    shares = operator_times(program, load)
+    weights = [share.floor_s + share.busy_s for share in shares]
+    total = sum(weights)
+    return (
+        float(sum(w * share.spread for w, share in zip(weights, shares, strict=True)) / total)
+        if total
+        else 0.0
+    )

@@ -1,0 +1,148 @@
+"""The steady state of a closed loop: each of ``concurrency`` users sends the next request when the last one ends.
+
+Everything here takes floats or arrays. With one user there is no interference and no queue.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from infer_cost.roofline.dispatch import Value, maximum, minimum, where
+from infer_cost.serving.engine_times import CompiledEngine, prefill_time, token_time
+from infer_cost.serving.memory import sequences_that_run
+from infer_cost.serving.passes import NOTHING, Cause, PassTime
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """A workload as numbers that may be arrays."""
+
+    input_tokens: Value
+    output_tokens: Value
+    cached_tokens: Value
+    concurrency: Value
+
+    @property
+    def new_tokens(self) -> Value:
+        """Input tokens that prefill computes."""
+        return self.input_tokens - self.cached_tokens
+
+    @property
+    def mean_context(self) -> Value:
+        """Cached tokens of a sequence, averaged over its decode."""
+        return self.input_tokens + self.output_tokens / 2.0
+
+    @property
+    def decode_steps(self) -> Value:
+        """Tokens after the first."""
+        return self.output_tokens - 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class SteadyState:
+    """What a request meets in the steady state. Seconds; times of the engine alone, from arrival to last token."""
+
+    running: Value
+    """Requests that run at once; the rest of the concurrency waits for room in the KV cache."""
+    prefill: PassTime
+    prefill_bound_s: Value
+    chunks: Value
+    token: PassTime
+    """A decode step per emitted token, without interference."""
+    draft_s: Value
+    token_bound_s: Value
+    interference_s: Value
+    """Added to each token by the prefills of other requests."""
+    wait_s: Value
+    """From arrival to the start of prefill: the step under way, the prefills ahead, admission."""
+    capacity_wait_s: Value
+    """Waiting for room in the KV cache."""
+    kv_transfer_s: Value
+    """Moving the prompt's cache from the prefill pool to the decode pool."""
+    residence_s: Value
+    gpus: int
+
+    @property
+    def ttft_s(self) -> Value:
+        """Time to first token."""
+        return self.capacity_wait_s + self.wait_s + self.prefill.total_s + self.kv_transfer_s
+
+    @property
+    def tpot_s(self) -> Value:
+        """Time per output token after the first."""
+        return self.token.total_s + self.draft_s + self.interference_s
+
+
+def steady_state(
+    engine: CompiledEngine, requests: Requests, without: frozenset[Cause] = NOTHING, *, alone: bool = False
+) -> SteadyState:
+    """Steady state of one engine that prefills and decodes.
+
+    .. math:: TPOT = t_{decode}(B) + (B - 1) \\frac{t_{prefill}}{O - 1}
+
+    Each running request's prefill stops (or shares the steps of) the decodes of the others, once in the ``O - 1``
+    tokens that these emit meanwhile. Data-parallel ranks prefill side by side, pipeline stages overlap.
+
+    Parameters
+    ----------
+    engine : CompiledEngine
+        The deployment
+    requests : Requests
+        Lengths and concurrency
+    without : set of causes
+        Work to leave out
+    alone : bool
+        Leave out what other requests cause: interference and waiting
+
+    Returns
+    -------
+    SteadyState
+        Times by cause
+    """
+    deployment = engine.deployment
+    ranks = float(deployment.parallel.dp)
+    capacity = sequences_that_run(deployment, requests.input_tokens + requests.output_tokens)
+    running = maximum(minimum(requests.concurrency * 1.0, capacity), 1.0)
+    prefill = prefill_time(engine, requests.new_tokens * 1.0, requests.cached_tokens * 1.0, without)
+    token = token_time(engine, running, requests.mean_context, without)
+    steps = maximum(requests.decode_steps, 1.0)
+    others = 0.0 if alone else maximum(running / ranks, 1.0) - 1.0
+    interference = others * prefill.occupancy_s / steps
+    wait = 0.0 if alone else _wait(engine, running, prefill.occupancy_s, token.total_s, interference, steps)
+    if "host" not in without:
+        wait = wait + deployment.engine.host_request_s
+    alive = wait + prefill.passes.total_s + requests.decode_steps * (token.total_s + interference)
+    surplus = maximum(requests.concurrency - running, 0.0) / running
+    return SteadyState(
+        running=running,
+        prefill=prefill.passes,
+        prefill_bound_s=prefill.bound_s,
+        chunks=prefill.chunks,
+        token=token.step,
+        draft_s=token.draft_s,
+        token_bound_s=token.bound_s,
+        interference_s=interference,
+        wait_s=wait,
+        capacity_wait_s=0.0 if alone else alive * surplus,
+        kv_transfer_s=0.0,
+        residence_s=alive * (1.0 if alone else 1.0 + surplus),
+        gpus=deployment.gpus,
+    )
+
+
+def _wait(
+    engine: CompiledEngine, running: Value, occupancy: Value, step: Value, interference: Value, steps: Value
+) -> Value:
+    """Mean wait of an arriving request: half of the step under way, and the prefills before it.
+
+    Arrivals in a closed loop see the engine as if they weren't part of it. Prefills take a share ``u`` of its time;
+    an arrival finds one under way with that probability, half done on average, and others queued behind it.
+    """
+    ranks = float(engine.deployment.parallel.dp)
+    others = maximum(running / ranks, 1.0) - 1.0
+    busy = others * occupancy / ((steps * (step + interference)) + occupancy)
+    share = minimum(busy, 0.95)
+    queue = occupancy * share / (2.0 * (1.0 - share))
+    # No more than all the others' prefills can be ahead.
+    queue = minimum(queue, others * occupancy)
+    return where(others > 0, step / 2.0 + queue, 0.0)
