@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -11,10 +11,11 @@ from infer_cost.hardware_specs.efficiency._scopes import Level, engine_order, re
 from infer_cost.hardware_specs.types import Accelerator
 from infer_cost.roofline.dispatch import minimum, where
 
-OPS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "dispatch", "combine")
-"""``dispatch`` and ``combine`` are the exchanges of an expert-parallel layer, by the engine's own kernels."""
+OPS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "dispatch", "combine", "send")
+"""``dispatch`` and ``combine`` are the exchanges of an expert-parallel layer, by the engine's own kernels; ``send``
+goes from one rank to another, timed as an all-to-all of two."""
 
-_STAND_INS = {"dispatch": "all_to_all", "combine": "all_to_all"}
+_STAND_INS = {"dispatch": "all_to_all", "combine": "all_to_all", "send": "all_to_all"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +55,9 @@ def collective_time(message_bytes: Any, ranks: Any, bandwidth: Any, model: Colle
 
     Notes
     -----
-    f is (n − 1)/n, and 2(n − 1)/n for an all-reduce. A small all-reduce goes in one shot instead: every rank
-    reads all the others' whole messages, f = n − 1, and one synchronisation is saved. The cheaper way is
-    taken.
+    f is (n − 1)/n, 1 for a send, and 2(n − 1)/n for an all-reduce. A small all-reduce goes in one shot
+    instead: every rank reads all the others' whole messages, f = n − 1, and one synchronisation is saved. The
+    cheaper way is taken.
 
     Examples
     --------
@@ -73,6 +74,8 @@ def collective_time(message_bytes: Any, ranks: Any, bandwidth: Any, model: Colle
     others = ranks - 1
     latency = model.latency_s + model.latency_growth_s * others**0.5
     unit = message_bytes / (model.bandwidth_efficiency * bandwidth)
+    if model.op == "send":
+        return model.latency_s + unit
     if model.op != "all_reduce":
         time = latency + others / ranks * unit
     else:
@@ -113,7 +116,7 @@ def collective_model(
     if op not in OPS:
         raise unknown_name("collective operation", op, OPS, field="op")
     if across_nodes:
-        return _table()["across", "", op, "generic"]
+        return replace(_table()["across", "", "all_to_all" if op == "send" else op, "generic"], op=op)
     return _lookup(scopes(accelerator), op, engine)
 
 
@@ -125,7 +128,7 @@ def _lookup(places: tuple[tuple[Level, str], ...], op: str, engine: str) -> Coll
             for kernels_of in engine_order(engine):
                 model = table.get((level, key, name, kernels_of))
                 if model is not None:
-                    return model
+                    return replace(model, op=op)
     raise AssertionError(f"no generic constants for {op}")  # the table's tests keep this from happening
 
 
