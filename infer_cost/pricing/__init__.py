@@ -1,6 +1,7 @@
 """API prices: what a call used, what a price list says, and the bill. Exact decimal arithmetic.
 
-Here live usage and its counting conventions, price rows and their layers, bills, conversations, tasks and blends.
+Here live usage and its counting conventions, price rows and their layers, bills, conversations, tasks
+and blends.
 What a model costs its operator is the business of :mod:`infer_cost.serving` and :mod:`infer_cost.economics`.
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Context, Decimal, localcontext
@@ -82,7 +83,8 @@ def bill(usage: Usage, rates: Rates, *, at: datetime | None = None) -> Bill:
 
     Notes
     -----
-    Crossing a tier moves the whole request. Reasoning is output unless the row prices it apart. Nothing is rounded.
+    Crossing a tier moves the whole request. Reasoning is output unless the row prices it apart.
+    Nothing is rounded.
 
     Examples
     --------
@@ -143,7 +145,7 @@ def _rate(unit: str, prices: Prices, rates: Rates) -> Decimal | None:
             f"{rates.row} has no price for {unit}",
             field=unit,
             allowed=", ".join(prices.stated()) or "nothing is priced there",
-            hint=f"the layer is the {rates.layer}; state it with --rate {unit}=..., together with the other rates",
+            hint=f"that row is from the {rates.layer}; state all your rates with --rate {unit}=... and so on",
         )
     return rate
 
@@ -161,3 +163,9 @@ def plain(amount: Decimal) -> str:
     """Return an amount as digits, without trailing zeros or an exponent."""
     text = format(amount, "f")
     return (text.rstrip("0").rstrip(".") or "0") if "." in text else text
+
+
+def total_cost(bills: Iterable[Bill]) -> Decimal:
+    """Return the exact sum of several bills [USD]."""
+    with localcontext(_EXACT):
+        return trimmed(sum((one.cost_usd for one in bills), Decimal(0)))

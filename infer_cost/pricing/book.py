@@ -1,8 +1,8 @@
 """The price book: layers of rows, of which the highest that knows a model and service decides.
 
-The order is options, the user's file, the bundled overlay, the upstream package. A layer that has rows for a model and
-service but none that holds at the asked moment refuses; it doesn't hand over to the layer below, whose row is the
-one that it was there to correct.
+The order is options, the user's file, the bundled overlay, the upstream package. A layer that has rows for a
+model and service but none that holds at the asked moment refuses; it doesn't hand over to the layer below,
+whose row is the one that it was there to correct.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def find_rates(
     user_file: str | Path | None = None,
     rates: Mapping[str, Decimal] | None = None,
 ) -> Rates:
-    """Return the one row that holds for a model, service and moment; the parameters are those of :func:`price`."""
+    """Return the one row that holds for a model, service and moment; parameters as in :func:`price`."""
     provider, model = split_name(provider_model)
     _check_service(service)
     if rates:
@@ -90,8 +90,7 @@ def find_rates(
     asked = [row for row in rows if row.service == service]
     if not asked:
         raise _no_row(f"no {service} price of {rows[0].provider}/{rows[0].model} is known", rows, "service", service)
-    deciding = [row for row in asked if row.layer == asked[0].layer]
-    active = [row for row in deciding if row.validity.active(moment)]
+    active = [row for row in asked if row.validity.active(moment)]
     if not active:
         when = f"{moment:%Y-%m-%d %H:%M} UTC"
         raise _no_row(f"no {service} price of {provider_model} holds at {when}", rows, "at", moment.isoformat())
@@ -99,7 +98,9 @@ def find_rates(
 
 
 def list_rows(provider_model: str, *, user_file: str | Path | None = None) -> tuple[Rates, ...]:
-    """Return every row known for a model, highest layer first, past and announced ones included.
+    """Return every row that counts for a model, highest layer first, past and announced ones included.
+
+    A service that a layer knows is that layer's; its rows in the layers below are left out.
 
     Raises
     ------
@@ -111,7 +112,7 @@ def list_rows(provider_model: str, *, user_file: str | Path | None = None) -> tu
     from infer_cost.pricing.upstream import upstream_rows
 
     try:
-        return (*own, *upstream_rows(provider, model))
+        below = upstream_rows(provider, model)
     except UnknownNameError:
         if own:
             return own
@@ -119,6 +120,7 @@ def list_rows(provider_model: str, *, user_file: str | Path | None = None) -> tu
         if not mine:
             raise
         raise unknown_name(f"model of {provider}", model, mine, field="model") from None
+    return _deciding((*own, *below))
 
 
 def split_name(provider_model: str) -> tuple[str, str]:
@@ -140,7 +142,13 @@ def split_name(provider_model: str) -> tuple[str, str]:
 
 def _own_rows(provider: str, model: str, user_file: str | Path | None) -> tuple[Rates, ...]:
     rows = (*(user_rows(user_file) if user_file else ()), *overlay_rows())
-    return tuple(row for row in rows if (row.provider, row.model) == (provider, model))
+    return _deciding(tuple(row for row in rows if (row.provider, row.model) == (provider, model)))
+
+
+def _deciding(rows: tuple[Rates, ...]) -> tuple[Rates, ...]:
+    """Keep, of each service, the rows of the highest layer that has any; higher layers come first."""
+    layer = {row.service: row.layer for row in reversed(rows)}
+    return tuple(row for row in rows if row.layer == layer[row.service])
 
 
 def _models_of(provider: str, user_file: str | Path | None) -> list[str]:
@@ -159,7 +167,13 @@ def _from_options(provider: str, model: str, service: str, rates: Mapping[str, D
     unknown = sorted(set(rates) - set(PRICE_NAMES))
     if unknown:
         raise unknown_name("rate", unknown[0], PRICE_NAMES, field="rate", hint=f"known: {', '.join(PRICE_NAMES)}")
-    return Rates(provider, model, Prices(**rates), service=service, source="stated on the command line or by the caller")
+    return Rates(
+        provider,
+        model,
+        Prices(**rates),
+        service=service,
+        source="stated on the command line or by the caller",
+    )
 
 
 def _check_service(service: str) -> None:

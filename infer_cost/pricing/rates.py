@@ -38,6 +38,7 @@ class Prices:
     request_per_thousand: Decimal | None = None
 
     def __post_init__(self) -> None:
+        """Refuse amounts that no list can have."""
         for item in fields(self):
             amount = getattr(self, item.name)
             if amount is None:
@@ -131,7 +132,7 @@ class Rates:
     service: str = "standard"
     tiers: tuple[Tier, ...] = ()
     tier_counts: TierCount = "input"
-    """Which tokens decide the tier: all input (cached and written too), plain input only, or input and output."""
+    """Tokens that decide the tier: all input (cached and written too), plain input, or input and output."""
     validity: Validity = Validity()
     layer: Layer = "options"
     source: str = ""
@@ -141,7 +142,7 @@ class Rates:
 
     @property
     def row(self) -> str:
-        """The row's name: ``provider/model``, the service when it isn't the standard one, and its validity."""
+        """The row's name: ``provider/model``, the service unless it is the standard one, its validity."""
         service = "" if self.service == "standard" else f" {self.service}"
         return f"{self.provider}/{self.model}{service} ({self.validity.words()})"
 

@@ -38,7 +38,9 @@ def user_rows(path: str | Path) -> tuple[Rates, ...]:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(
-            f"can't read the price file {shorten(str(path))!r}: {shorten(reason)}", field="prices", value=str(path)
+            f"can't read the price file {shorten(str(path))!r}: {shorten(reason)}",
+            field="prices",
+            value=str(path),
         ) from None
     check_price_file(document, str(path))
     return _rows(document, "user file")

@@ -1,4 +1,4 @@
-"""The shape of a price file, as pydantic sees it. Imported for a user's file and by the tests, never at start."""
+"""The shape of a price file, as pydantic sees it. Imported for a user's file and by tests, never at start."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The lowest layer: rows of the genai-prices package, brought into our own types. Nothing else imports it.
 
-The package has one list a model, an optional start date or daily window for each entry, and partial overrides for
-batch, flex and so on. It can't say a date and an hour together, nor a weekday; where that gives a wrong price the
-bundled overlay has the row.
+The package has one list a model, an optional start date or daily window for each entry, and partial overrides
+for batch, flex and so on. It can't say a date and an hour together, nor a weekday; where that gives a wrong
+price the bundled overlay has the row.
 """
 
 from __future__ import annotations
@@ -67,7 +67,9 @@ def upstream_rows(provider: str, model: str) -> tuple[Rates, ...]:
     known = _providers().get(provider)
     if known is None:
         raise unknown_name("provider", provider, _providers(), field="provider")
-    info = known.find_model(model, all_providers=list(_providers().values()))
+    # A few of the package's own ids aren't matched by the patterns that it gives for them.
+    exact = (candidate for candidate in known.models if candidate.id == model)
+    info = next(exact, None) or known.find_model(model, all_providers=list(_providers().values()))
     if info is None:
         raise unknown_name(f"model of {provider}", model, model_names(provider), field="model")
     # A model that a provider resells from another one's list has no batch or flex rows there.
@@ -90,7 +92,7 @@ def _standard_rows(provider: Any, info: Any) -> tuple[Rates, ...]:
 
 def _variant_rows(provider: Any, info: Any, standard: Iterable[Rates]) -> tuple[Rates, ...]:
     """Return a row a service: its partial prices laid over the standard ones that hold at the same time."""
-    rows = []
+    rows: list[Rates] = []
     for service, keys in _SERVICE_KEYS.items():
         variants = [variant for variant in info.price_variants or () if dict(variant.when) in keys]
         dated = sorted(variants, key=lambda one: _start(one.constraint) or datetime.min.replace(tzinfo=UTC))
@@ -138,11 +140,7 @@ def _meet(one: Validity, other: Validity) -> bool:
 def _rates(provider: Any, info: Any, model_price: Any, service: str, validity: Validity) -> Rates:
     from genai_prices import __version__
 
-    stated = {
-        name: amount
-        for key, name in _PRICE_KEYS.items()
-        if (amount := getattr(model_price, key)) is not None
-    }
+    stated = {name: amount for key, name in _PRICE_KEYS.items() if (amount := getattr(model_price, key)) is not None}
     thresholds = sorted({tier.start for amount in stated.values() for tier in getattr(amount, "tiers", ())})
     return Rates(
         provider=provider.id,
@@ -154,8 +152,8 @@ def _rates(provider: Any, info: Any, model_price: Any, service: str, validity: V
         ),
         validity=validity,
         layer="upstream package",
-        source=f"genai-prices {__version__}; {', '.join(provider.pricing_urls or ())}".rstrip("; "),
-        read=f"edition {__version__}",
+        source=next(iter(provider.pricing_urls or ()), provider.name),
+        read=f"in genai-prices {__version__}",
         confidence="one-source",
         note=info.price_comments or "",
     )

@@ -1,9 +1,10 @@
-"""What one call used, counted the way every vendor can be brought to: all input in one number, parts inside it."""
+"""What one call used, counted so that every vendor fits: all input in one number, its parts inside it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from infer_cost.checks import whole
 from infer_cost.errors import InputError
 
 LARGEST_COUNT = 10**18
@@ -66,13 +67,14 @@ class Usage:
     requests: int = 1
 
     def __post_init__(self) -> None:
+        """Refuse counts that can't be, and parts larger than their whole."""
         for item in fields(self):
-            _check_count(item.name, getattr(self, item.name))
+            _count(item.name, getattr(self, item.name))
         self._check_parts("input_tokens", INPUT_PARTS)
         self._check_parts("output_tokens", OUTPUT_PARTS)
 
     def _check_parts(self, whole: str, parts: tuple[str, ...]) -> None:
-        total = sum(getattr(self, part) for part in parts)
+        total = self._sum(parts)
         if total > getattr(self, whole):
             named = " + ".join(f"{part} {getattr(self, part)}" for part in parts if getattr(self, part))
             raise InputError(
@@ -82,15 +84,18 @@ class Usage:
                 allowed=f"at least {total}",
             )
 
+    def _sum(self, parts: tuple[str, ...]) -> int:
+        return sum(int(getattr(self, part)) for part in parts)
+
     @property
     def plain_input_tokens(self) -> int:
         """Text input that no cache had and none took [tokens]."""
-        return self.input_tokens - sum(getattr(self, part) for part in INPUT_PARTS)
+        return self.input_tokens - self._sum(INPUT_PARTS)
 
     @property
     def visible_output_tokens(self) -> int:
         """Text output without the reasoning [tokens]."""
-        return self.output_tokens - sum(getattr(self, part) for part in OUTPUT_PARTS)
+        return self.output_tokens - self._sum(OUTPUT_PARTS)
 
     @classmethod
     def from_openai(
@@ -102,7 +107,7 @@ class Usage:
         reasoning_tokens: int = 0,
         cache_write_tokens: int = 0,
     ) -> Usage:
-        """Return the usage of a report that counts cached input inside ``prompt_tokens`` (OpenAI and most others).
+        """Return the usage of a report with cached input inside ``prompt_tokens`` (OpenAI and most others).
 
         >>> Usage.from_openai(62394, 214, cached_tokens=60024).plain_input_tokens
         2370
@@ -126,7 +131,7 @@ class Usage:
         cache_creation_1h_tokens: int = 0,
         web_search_requests: int = 0,
     ) -> Usage:
-        """Return the usage of a report that counts cached and written input outside ``input_tokens`` (Anthropic).
+        """Return the usage of a report with cached and written input outside ``input_tokens`` (Anthropic).
 
         >>> Usage.from_anthropic(22, 500, cache_read_input_tokens=12000).input_tokens
         12022
@@ -134,7 +139,7 @@ class Usage:
         outside = (input_tokens, cache_read_input_tokens, cache_creation_5m_tokens, cache_creation_1h_tokens)
         return cls(
             # A negative part must be refused under its own name, not hidden in the sum.
-            input_tokens=sum(_check_count("input_tokens", count) for count in outside),
+            input_tokens=sum(_count("input_tokens", count) for count in outside),
             cached_tokens=cache_read_input_tokens,
             cache_write_5m_tokens=cache_creation_5m_tokens,
             cache_write_1h_tokens=cache_creation_1h_tokens,
@@ -159,18 +164,11 @@ class Usage:
         return cls(
             input_tokens=prompt_token_count,
             cached_tokens=cached_content_token_count,
-            output_tokens=_check_count("candidates_token_count", candidates_token_count)
-            + _check_count("thoughts_token_count", thoughts_token_count),
+            output_tokens=_count("candidates_token_count", candidates_token_count)
+            + _count("thoughts_token_count", thoughts_token_count),
             reasoning_tokens=thoughts_token_count,
         )
 
 
-def _check_count(name: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LARGEST_COUNT:
-        raise InputError(
-            f"{name} is {value!r}",
-            field=name,
-            value=value,
-            allowed=f"a whole number from 0 to {LARGEST_COUNT:.0e}",
-        )
-    return value
+def _count(name: str, value: int) -> int:
+    return whole(name, value, low=0, high=LARGEST_COUNT)
