@@ -34,9 +34,7 @@ def whole(field: str, value: int, *, low: int = 1, high: int = MAX_TOKENS) -> in
     """
     bounds = f"{low:,} to {high:,}"
     if isinstance(value, bool) or not isinstance(value, int):
-        raise InputError(
-            f"{field} is {value!r}, not a whole number", field=field, value=value, allowed=bounds
-        )
+        raise InputError(f"{field} is {value!r}, not a whole number", field=field, value=value, allowed=bounds)
     if not low <= value <= high:
         shown = f"{value:,}" if abs(value) < 10**15 else f"a number of {len(str(abs(value)))} digits"
         raise InputError(f"{field} is {shown}", field=field, value=value, allowed=bounds)

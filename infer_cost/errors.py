@@ -72,9 +72,7 @@ class CannotBeMetError(InferCostError):
     exit_code = 1
 
 
-def unknown_name(
-    kind: str, name: str, known: Iterable[str], *, field: str, hint: str = ""
-) -> UnknownNameError:
+def unknown_name(kind: str, name: str, known: Iterable[str], *, field: str, hint: str = "") -> UnknownNameError:
     """Return the error for a name that isn't among ``known``, with the nearest of them.
 
     >>> print(unknown_name("hardware", "h100-smx", ["h100-sxm", "mi300x"], field="hardware"))

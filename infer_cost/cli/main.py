@@ -67,9 +67,7 @@ class LazyGroup(TyperGroup):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Refuse an unknown command with the nearest known one."""
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            raise unknown_name(
-                "command", args[0], _installed(), field="command", hint="see infer-cost --help"
-            )
+            raise unknown_name("command", args[0], _installed(), field="command", hint="see infer-cost --help")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -99,9 +97,7 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _root(
-    version: bool = typer.Option(
-        False, "--version", callback=_version, is_eager=True, help="Print the version."
-    ),
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
 ) -> None:
     """Hold the options that stand before a command."""
 
@@ -140,16 +136,12 @@ def _guarded(action: Callable[[], int], *, as_json: bool) -> int:
         return _silence_stdout()
     except OSError as error:
         name = f" {error.filename}" if error.filename else ""
-        return _report(
-            InferCostError(f"cannot read or write{name}: {error.strerror or error}"), as_json=as_json
-        )
+        return _report(InferCostError(f"cannot read or write{name}: {error.strerror or error}"), as_json=as_json)
     except Exception as error:
         # A defect of ours. The user gets a line to report, whoever looks into it the traceback.
         if os.environ.get("INFER_COST_DEBUG"):
             raise
-        text = (
-            f"internal error ({type(error).__name__}: {str(error)[:200]}); this is a defect, please report it"
-        )
+        text = f"internal error ({type(error).__name__}: {str(error)[:200]}); this is a defect, please report it"
         print(f"infer-cost: {text}", file=sys.stderr)
         return 70
 

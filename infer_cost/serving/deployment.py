@@ -171,7 +171,7 @@ def deployment(
         For unknown names, sizes that don't divide, or a system with too few GPUs.
     """
     architecture = model if isinstance(model, Architecture) else find_model(model)
-    machine = hardware if isinstance(hardware, Machine) else find_hardware(hardware)
+    machine = hardware if isinstance(hardware, Machine) else find_hardware(str(hardware))
     profile = engine if isinstance(engine, EngineProfile) else engine_profile(engine)
     parallel = parallelism(architecture, machine, gpus=gpus, tp=tp, pp=pp, dp=dp, ep=ep)
     formats = weight_formats(architecture, weights, everywhere=weights_everywhere)
@@ -264,9 +264,7 @@ def legal_tp(model: Architecture, limit: int = 1024) -> list[int]:
 
     KV heads may be fewer than ranks (they are then replicated), if one of the two numbers divides the other.
     """
-    return [
-        tp for tp in _divisors(model, limit) if all(_cuts(group.layer.mixer, tp) for group in model.groups)
-    ]
+    return [tp for tp in _divisors(model, limit) if all(_cuts(group.layer.mixer, tp) for group in model.groups)]
 
 
 def _divisors(model: Architecture, limit: int) -> list[int]:
@@ -304,9 +302,7 @@ def _check_cut(model: Architecture, parallel: Parallelism) -> None:
         )
     experts = max((group.layer.ffn.experts for group in model.groups), default=0)
     ranks = parallel.tp * parallel.dp
-    legal_ep = [
-        ep for ep in range(1, ranks + 1) if ranks % ep == 0 and (ep == 1 or (experts and ep <= experts))
-    ]
+    legal_ep = [ep for ep in range(1, ranks + 1) if ranks % ep == 0 and (ep == 1 or (experts and ep <= experts))]
     if parallel.ep not in legal_ep:
         why = f"{model.name} has no experts" if not experts else f"it must divide tp x dp = {ranks}"
         raise InputError(

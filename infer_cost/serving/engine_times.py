@@ -23,9 +23,7 @@ class CompiledEngine:
 
 def compile_engine(deployment: Deployment) -> CompiledEngine:
     """Compile both phases of a deployment."""
-    return CompiledEngine(
-        deployment, compile_program(deployment, "prefill"), compile_program(deployment, "decode")
-    )
+    return CompiledEngine(deployment, compile_program(deployment, "prefill"), compile_program(deployment, "decode"))
 
 
 def _micro_batch(engine: CompiledEngine, sequences: Value) -> Value:
@@ -39,9 +37,7 @@ def decode_load(engine: CompiledEngine, batch: Value, context: Value, query: Val
     return Load(_micro_batch(engine, batch), query, context, True, engine.deployment.parallel.dp)
 
 
-def decode_step(
-    engine: CompiledEngine, batch: Value, context: Value, without: frozenset[Cause] = NOTHING
-) -> PassTime:
+def decode_step(engine: CompiledEngine, batch: Value, context: Value, without: frozenset[Cause] = NOTHING) -> PassTime:
     """Time of one decode step: one token for each of ``batch`` sequences at ``context`` cached tokens."""
     return pass_time(engine.decode, decode_load(engine, batch, context), without)
 
@@ -62,9 +58,7 @@ class TokenTime:
         return self.step.total_s + self.draft_s
 
 
-def token_time(
-    engine: CompiledEngine, batch: Value, context: Value, without: frozenset[Cause] = NOTHING
-) -> TokenTime:
+def token_time(engine: CompiledEngine, batch: Value, context: Value, without: frozenset[Cause] = NOTHING) -> TokenTime:
     """Time of one emitted token at a batch; with speculation, of a verify pass and its drafts over the tokens won."""
     speculation = engine.deployment.speculation
     if speculation is None:
@@ -91,9 +85,7 @@ class PrefillTime:
     """Seconds of the engine that one prefill takes: less than its latency when pipeline stages overlap."""
 
 
-def prefill_time(
-    engine: CompiledEngine, new: Value, cached: Value, without: frozenset[Cause] = NOTHING
-) -> PrefillTime:
+def prefill_time(engine: CompiledEngine, new: Value, cached: Value, without: frozenset[Cause] = NOTHING) -> PrefillTime:
     """Time to compute ``new`` prompt tokens after ``cached`` ones, in chunks of the engine's token budget."""
     deployment = engine.deployment
     chunks = maximum(ceil(new / float(deployment.max_batched_tokens)), 1.0)

@@ -153,16 +153,14 @@ def require_fit(plan: Deployment, context: int) -> None:
 
 
 def _missing(plan: Deployment, context: int) -> float:
-    return max(0.0, sequence_bytes_per_gpu(plan, float(context)) - budget(plan).kv)
+    return max(0.0, float(sequence_bytes_per_gpu(plan, float(context))) - budget(plan).kv)
 
 
 def _does_not_fit(plan: Deployment, context: int, missing: float) -> CannotBeMetError:
     share = budget(plan)
     remedies = _remedies(plan, context)
     where = (
-        f"{plan.gpus} x {plan.machine.accelerator.name}"
-        if plan.gpus > 1
-        else f"one {plan.machine.accelerator.name}"
+        f"{plan.gpus} x {plan.machine.accelerator.name}" if plan.gpus > 1 else f"one {plan.machine.accelerator.name}"
     )
     return CannotBeMetError(
         f"{plan.model.name} in {plan.weights.name} doesn't fit on {where}: {missing / 1e9:,.1f} GB short on each GPU "
@@ -258,9 +256,7 @@ def memory_plan(
     if hardware is None:
         assert isinstance(model, Architecture)
         return _model_only(model, weights, kv, context, weights_everywhere)
-    plan = deployment(
-        model, hardware, weights=weights, kv=kv, weights_everywhere=weights_everywhere, **options
-    )
+    plan = deployment(model, hardware, weights=weights, kv=kv, weights_everywhere=weights_everywhere, **options)
     return _on_machine(plan, _context(plan.model, context, plan.max_model_len))
 
 

@@ -168,11 +168,7 @@ class Attention:
     def flops(self, load: Load) -> Value:
         """``2·heads·(score_dim + value_dim)`` for each pair of a query and a token that it sees."""
         mixer = self.mixer
-        dims = (
-            mixer.decode_score_dim + mixer.decode_value_dim
-            if load.decode
-            else mixer.score_dim + mixer.value_dim
-        )
+        dims = mixer.decode_score_dim + mixer.decode_value_dim if load.decode else mixer.score_dim + mixer.value_dim
         pairs = seen_pairs(load.query, load.cached, mixer)
         scored = index_pairs(load.query, load.cached, mixer)
         work = 2.0 * self.heads * dims * pairs + 2.0 * mixer.index_heads * mixer.index_dim * scored
@@ -192,9 +188,7 @@ class Attention:
         if mixer.window_cache_elements and mixer.window is not None:
             cache = cache + minimum(held, mixer.window + load.query) * self.window_cache_bytes
         score, value = (
-            (mixer.decode_score_dim, mixer.decode_value_dim)
-            if load.decode
-            else (mixer.score_dim, mixer.value_dim)
+            (mixer.decode_score_dim, mixer.decode_value_dim) if load.decode else (mixer.score_dim, mixer.value_dim)
         )
         activations = load.query * self.heads * (score + value) * ACTIVATION_BYTES
         return Traffic(cache=load.sequences * cache, activations=load.sequences * activations)

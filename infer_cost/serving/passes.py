@@ -32,9 +32,7 @@ class PassTime:
     @property
     def total_s(self) -> Value:
         """The whole pass."""
-        return (
-            self.compute_s + self.memory_s + self.floor_s + self.scale_up_s + self.scale_out_s + self.host_s
-        )
+        return self.compute_s + self.memory_s + self.floor_s + self.scale_up_s + self.scale_out_s + self.host_s
 
     def times(self, factor: Value) -> PassTime:
         """Return the time and work of ``factor`` such passes."""
@@ -84,9 +82,7 @@ def pass_time(program: Program, load: Load, without: frozenset[Cause] = NOTHING)
         op_flops, op_bytes = _work(operator, load, without)
         t_compute = op_flops / operator.peak_flops
         t_memory = op_bytes / program.memory_bandwidth
-        busy = (
-            kernel_time(t_compute, t_memory, operator.kernel) - operator.kernel.floor_s
-        ) * operator.launches
+        busy = (kernel_time(t_compute, t_memory, operator.kernel) - operator.kernel.floor_s) * operator.launches
         bound = _compute_bound(operator, t_compute, t_memory)
         compute = compute + where(bound, busy, 0.0)
         memory = memory + where(bound, 0.0, busy)
@@ -170,8 +166,4 @@ def kernel_spread(program: Program, load: Load) -> float:
     shares = operator_times(program, load)
     weights = [share.floor_s + share.busy_s for share in shares]
     total = sum(weights)
-    return (
-        float(sum(w * share.spread for w, share in zip(weights, shares, strict=True)) / total)
-        if total
-        else 0.0
-    )
+    return float(sum(w * share.spread for w, share in zip(weights, shares, strict=True)) / total) if total else 0.0

@@ -110,9 +110,7 @@ def _operators(deployment: Deployment, phase: Phase) -> Iterator[Operator]:
     head = deployment.model.output_matrix
     kernel, rate = kernels("gemm", deployment.weights.matrix_format(head))
     inputs, outputs = local_shape(head, Mixer("none"), deployment.parallel.tp)
-    yield Gemm(
-        "lm_head", 1.0, kernel, rate, inputs, outputs, deployment.weights.matrix_bits(head), last_only=True
-    )
+    yield Gemm("lm_head", 1.0, kernel, rate, inputs, outputs, deployment.weights.matrix_bits(head), last_only=True)
     small, small_rate = kernels("elementwise", "bf16")
     yield Elementwise("sampling", 2.0, small, small_rate, 2.0 * outputs, last_only=True)
 
@@ -133,9 +131,7 @@ def _layer_operators(
         yield mixer
     small, rate = kernels("elementwise", "bf16")
     hidden = float(deployment.model.hidden_size)
-    yield Elementwise(
-        "small kernels", count * deployment.engine.small_kernels_per_layer, small, rate, 2 * hidden
-    )
+    yield Elementwise("small kernels", count * deployment.engine.small_kernels_per_layer, small, rate, 2 * hidden)
 
 
 def _experts(deployment: Deployment, layer: Layer, count: float, kernels: _Kernels) -> GroupedGemm:
@@ -199,9 +195,7 @@ def _transfers(deployment: Deployment) -> Iterator[Transfer]:
         reduced = mixer_layers + ffn_layers - exchanged
         yield _transfer(deployment, "all-reduce", "all_reduce", parallel.tp, float(reduced), row)
         vocabulary = float(deployment.model.vocab_size * ACTIVATION_BYTES)
-        yield _transfer(
-            deployment, "gather logits", "all_gather", parallel.tp, 1.0, vocabulary, last_only=True
-        )
+        yield _transfer(deployment, "gather logits", "all_gather", parallel.tp, 1.0, vocabulary, last_only=True)
     if exchanged:
         yield from _exchanges(deployment, exchanged)
     if parallel.pp > 1:
@@ -245,13 +239,9 @@ def _transfer(
     machine = deployment.machine
     inside = (span or ranks) <= machine.scale_up_domain
     bandwidth = machine.scale_up_bandwidth if inside else machine.scale_out_bandwidth
-    model = collective_model(
-        machine.accelerator, op, ranks, deployment.engine.kernels, across_nodes=not inside
-    )
+    model = collective_model(machine.accelerator, op, ranks, deployment.engine.kernels, across_nodes=not inside)
     scope: Literal["scale_up", "scale_out"] = "scale_up" if inside else "scale_out"
-    return Transfer(
-        name, launches, ranks, scope, bandwidth or slowest_link(machine), model, bytes_per_token, last_only
-    )
+    return Transfer(name, launches, ranks, scope, bandwidth or slowest_link(machine), model, bytes_per_token, last_only)
 
 
 def slowest_link(machine: Machine) -> float:

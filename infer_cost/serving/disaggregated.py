@@ -1,0 +1,99 @@
+"""Prefill and decode in pools of their own: rate matching, cache transfer, the closed loop through both."""
+
+from __future__ import annotations
+
+from infer_cost.hardware_specs.efficiency.collectives import collective_model, collective_time
+from infer_cost.model_specs.kv import element_bytes, kv_bytes_per_sequence, state_bytes_per_sequence
+from infer_cost.roofline.dispatch import Value, maximum, minimum
+from infer_cost.serving.engine_times import prefill_time, token_time
+from infer_cost.serving.memory import sequences_that_run
+from infer_cost.serving.passes import NOTHING, Cause
+from infer_cost.serving.program import slowest_link
+from infer_cost.serving.scenario import Pool
+from infer_cost.serving.steady import Requests, SteadyState
+
+_ROUNDS = 12
+"""Rounds of the fixed point; it contracts by more than half each time."""
+
+
+def kv_transfer_time(prefill: Pool, decode: Pool, tokens: Value) -> Value:
+    """Time to move the cache of ``tokens`` prompt tokens from a prefill engine to a decode engine.
+
+    Every rank sends its shard over its own link, so the narrower engine's ranks decide. Inside one scale-up domain
+    the cache takes the scale-up links, otherwise the NICs.
+    """
+    plan = prefill.engine.deployment
+    machine = plan.machine
+    inside = prefill.gpus + decode.gpus <= machine.scale_up_domain
+    bandwidth = machine.scale_up_bandwidth if inside else machine.scale_out_bandwidth
+    lanes = min(plan.parallel.tp, decode.engine.deployment.parallel.tp)
+    held = kv_bytes_per_sequence(plan.model, tokens, element_bytes(plan.kv.id)) + state_bytes_per_sequence(plan.model)
+    model = collective_model(machine.accelerator, "all_to_all", 2, plan.engine.kernels, across_nodes=not inside)
+    # A send is half of an exchange between two.
+    return collective_time(2.0 * held / lanes, 2, bandwidth or slowest_link(machine), model)
+
+
+def disaggregated_state(
+    prefill: Pool,
+    decode: Pool,
+    requests: Requests,
+    without: frozenset[Cause] = NOTHING,
+    *,
+    alone: bool = False,
+) -> SteadyState:
+    """Steady state of a prefill pool that feeds a decode pool.
+
+    Requests in flight divide themselves between waiting, prefill, transfer and decode by Little's law; the pool that
+    is too small for the other one makes them wait. Decodes meet no prefills.
+    """
+    front, back = prefill.engine, decode.engine
+    machine = back.deployment.machine
+    first = prefill_time(front, requests.new_tokens * 1.0, requests.cached_tokens * 1.0, without)
+    inside = prefill.gpus + decode.gpus <= machine.scale_up_domain
+    hidden = ("scale_up" if inside else "scale_out") in without
+    transfer: Value = 0.0 if hidden else kv_transfer_time(prefill, decode, requests.input_tokens * 1.0)
+    admission: Value = 0.0 if "host" in without else back.deployment.engine.host_request_s
+    capacity = sequences_that_run(back.deployment, requests.input_tokens + requests.output_tokens) * decode.instances
+    flight = requests.concurrency * 1.0
+    decoding = maximum(minimum(flight, capacity), 1.0)
+    servers = float(prefill.instances)
+    wait: Value = 0.0
+    token = token_time(back, decoding / decode.instances, requests.mean_context, without)
+    residence = _sum(admission, first.passes.total_s, transfer, requests.decode_steps * token.total_s)
+    for _ in range(1 if alone else _ROUNDS):
+        token = token_time(back, maximum(decoding / decode.instances, 1.0), requests.mean_context, without)
+        served = requests.decode_steps * token.total_s
+        service = _sum(admission, first.passes.total_s, transfer, served)
+        fastest = servers / first.occupancy_s
+        rate = minimum(flight / (service + wait), fastest, capacity / maximum(served, 1e-12))
+        # What the slower pool can't take waits in front of it; below saturation, as in M/D/c.
+        busy = minimum(rate / fastest, 0.98)
+        queue = busy * first.occupancy_s / (2.0 * servers * (1.0 - busy))
+        random_wait = minimum(queue, maximum(flight - 1.0, 0.0) * first.occupancy_s / servers)
+        wait = maximum(flight / rate - service, random_wait)
+        decoding = maximum((decoding + minimum(rate * served, capacity)) / 2.0, 1.0)
+        residence = service + wait
+    if alone:
+        wait = wait * 0.0
+    return SteadyState(
+        running=minimum(flight, maximum(decoding, 1.0)),
+        prefill=first.passes,
+        prefill_bound_s=first.bound_s,
+        chunks=first.chunks,
+        token=token.step,
+        draft_s=token.draft_s,
+        token_bound_s=token.bound_s,
+        interference_s=0.0,
+        wait_s=wait + admission,
+        capacity_wait_s=0.0,
+        kv_transfer_s=transfer,
+        residence_s=residence,
+        gpus=prefill.gpus + decode.gpus,
+    )
+
+
+def _sum(*terms: Value) -> Value:
+    total: Value = 0.0
+    for term in terms:
+        total = total + term
+    return total

@@ -1,0 +1,262 @@
+"""The answer of ``infer-cost estimate``: TTFT, TPOT, throughput, what limits it, utilization and cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from infer_cost.model_specs.architecture import Architecture
+from infer_cost.model_specs.counts import counts
+from infer_cost.model_specs.kv import element_bytes, kv_growth_bytes_per_token
+from infer_cost.model_specs.weights import weight_bytes
+from infer_cost.roofline.batch import critical_context, optimal_batch_with_kv
+from infer_cost.serving.deployment import Deployment
+from infer_cost.serving.disaggregated import disaggregated_state
+from infer_cost.serving.memory import budget, sequence_bytes_per_gpu
+from infer_cost.serving.passes import NOTHING, Cause
+from infer_cost.serving.program import compile_program
+from infer_cost.serving.ranges import Range, rate_range, spreads, time_range
+from infer_cost.serving.scenario import Scenario, scenario
+from infer_cost.serving.steady import Requests, SteadyState, steady_state
+
+Limit = Literal["compute", "memory", "network", "host", "queue"]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a deployment does under a load. Times in seconds, rates a second, money in dollars.
+
+    Times keep ``bound <= low <= expected <= high``; rates ``low <= expected <= high <= bound``.
+    """
+
+    model: str
+    hardware: str
+    gpus: int
+    concurrency: int
+    running: int
+    """Requests that run at once; fewer than the concurrency when the KV cache is full."""
+    ttft_s: Range
+    tpot_s: Range | None
+    """None when there is one output token."""
+    e2e_s: Range
+    output_tokens_per_s_per_user: Range
+    output_tokens_per_s_per_gpu: Range
+    limited_by: Limit
+    mfu: float
+    """Arithmetic done over the peak rate of the weights' format, prefill and decode together."""
+    mbu: float
+    """Bytes moved in a decode step over what the bandwidth could have moved meanwhile."""
+    kv_occupancy: float
+    optimal_batch: float | None
+    critical_context_tokens: float | None
+    cost_per_million_input_tokens_usd: float | None
+    cost_per_million_output_tokens_usd: float | None
+    cost_usd: float | None
+    """Of one request."""
+    power_w: float | None
+    tokens_per_joule: float | None
+    fits: bool
+    assumptions: tuple[str, ...]
+
+
+def state_of(question: Scenario, without: frozenset[Cause] = NOTHING, *, alone: bool = False) -> SteadyState:
+    """Steady state of a scenario, aggregated or disaggregated."""
+    requests = Requests(
+        question.requests.input_tokens,
+        question.requests.output_tokens,
+        question.requests.cached_tokens,
+        question.requests.concurrency,
+    )
+    if question.prefill_pool is not None and question.decode_pool is not None:
+        return disaggregated_state(question.prefill_pool, question.decode_pool, requests, without, alone=alone)
+    return steady_state(question.engine, requests, without, alone=alone)
+
+
+def estimate(model: Any, hardware: Any, **options: Any) -> Estimate:
+    """Estimate latency, throughput and cost of a model on a machine at a concurrency.
+
+    Parameters
+    ----------
+    model, hardware : str, path or object
+        Catalog names or files.
+    options
+        See :func:`infer_cost.serving.scenario.scenario`: input_tokens, output_tokens, concurrency, gpus, tp, weights,
+        kv, engine, ...
+
+    Returns
+    -------
+    Estimate
+        With ranges, causes and assumptions.
+
+    Raises
+    ------
+    InputError
+        For anything unknown, out of range or contradictory.
+    CannotBeMetError
+        When the model doesn't fit or the request is longer than the context window.
+
+    Examples
+    --------
+    >>> answer = estimate("llama-3.1-70b", "h100-sxm", gpus=8, weights="fp8", input_tokens=12022, output_tokens=500)
+    >>> answer.tpot_s.bound < answer.tpot_s.low < answer.tpot_s.expected < answer.tpot_s.high
+    True
+    """
+    return estimate_of(scenario(model, hardware, **options))
+
+
+def estimate_of(question: Scenario) -> Estimate:
+    """Estimate a scenario that has been put together already."""
+    state = state_of(question)
+    requests, plan = question.requests, question.deployment
+    steps = requests.output_tokens - 1
+    width = spreads(question)
+    ttft = time_range(state.prefill_bound_s, state.ttft_s, width.ttft)
+    tpot = time_range(state.token_bound_s, state.tpot_s, width.tpot)
+    e2e = Range(*(getattr(ttft, f) + steps * getattr(tpot, f) for f in ("bound", "expected", "low", "high")))
+    per_user = rate_range(1.0 / tpot.bound, 1.0 / tpot.expected, width.tpot)
+    produced = requests.output_tokens * requests.concurrency / question.gpus
+    throughput = rate_range(produced / e2e.bound, produced / state.residence_s, width.throughput)
+    money = _money(question, state)
+    power = _power(question)
+    return Estimate(
+        model=plan.model.name,
+        hardware=plan.machine.id,
+        gpus=question.gpus,
+        concurrency=requests.concurrency,
+        running=int(state.running),
+        ttft_s=ttft,
+        tpot_s=tpot if steps else None,
+        e2e_s=e2e,
+        output_tokens_per_s_per_user=per_user,
+        output_tokens_per_s_per_gpu=throughput,
+        limited_by=limit_of(state, steps),
+        mfu=_mfu(question, state),
+        mbu=state.token.bytes_moved / (plan.machine.accelerator.memory_bandwidth * state.tpot_s),
+        kv_occupancy=_kv_occupancy(question, state),
+        optimal_batch=optimal_batch_of(plan, requests.input_tokens + requests.output_tokens / 2),
+        critical_context_tokens=critical_context_of(plan),
+        cost_per_million_input_tokens_usd=money[0],
+        cost_per_million_output_tokens_usd=money[1],
+        cost_usd=money[2],
+        power_w=power,
+        tokens_per_joule=throughput.expected * question.gpus / power if power else None,
+        fits=True,
+        assumptions=question.assumptions,
+    )
+
+
+def limit_of(state: SteadyState, steps: int) -> Limit:
+    """Return what takes the most of a request's time in the engine."""
+    interference = state.interference_s * steps
+    decode, prefill = state.token, state.prefill
+    # Interference is other requests' prefill, so it's made of what prefill is made of.
+    prefills = 1.0 + interference / prefill.total_s if prefill.total_s else 1.0
+    shares: dict[Limit, float] = {
+        "compute": prefill.compute_s * prefills + decode.compute_s * steps,
+        "memory": prefill.memory_s * prefills + decode.memory_s * steps,
+        "network": (prefill.scale_up_s + prefill.scale_out_s) * prefills
+        + (decode.scale_up_s + decode.scale_out_s) * steps
+        + state.kv_transfer_s,
+        "host": (prefill.floor_s + prefill.host_s) * prefills + (decode.floor_s + decode.host_s) * steps,
+        "queue": state.wait_s + state.capacity_wait_s,
+    }
+    return max(shares, key=lambda name: shares[name])
+
+
+def gpu_seconds_per_request(question: Scenario, state: SteadyState) -> float:
+    """GPU-seconds that one request takes, shared by those that run together."""
+    return float(question.gpus * state.residence_s / question.requests.concurrency)
+
+
+def prefill_share(question: Scenario, state: SteadyState) -> float:
+    """Share of a request's GPU-seconds that its prefill takes: its pool's, or its time on the engine."""
+    if question.prefill_pool is not None:
+        return question.prefill_pool.gpus / question.gpus
+    parallel = question.deployment.parallel
+    occupancy = float(state.prefill.total_s) / parallel.pp / parallel.dp
+    return min(1.0, occupancy * question.requests.concurrency / float(state.residence_s))
+
+
+def _money(question: Scenario, state: SteadyState) -> tuple[float | None, float | None, float | None]:
+    """Return dollars a million input tokens, a million output tokens, and a request."""
+    if question.price is None:
+        return None, None, None
+    seconds = gpu_seconds_per_request(question, state)
+    request = question.price.usd_per_second * seconds / question.utilization
+    share = prefill_share(question, state)
+    requests = question.requests
+    return (
+        request * share / requests.input_tokens * 1e6,
+        request * (1.0 - share) / requests.output_tokens * 1e6,
+        request,
+    )
+
+
+def _power(question: Scenario) -> float | None:
+    per_gpu = question.deployment.machine.power_per_gpu_w
+    return per_gpu * question.gpus if per_gpu else None
+
+
+def _mfu(question: Scenario, state: SteadyState) -> float:
+    plan = question.deployment
+    steps = question.requests.output_tokens - 1
+    running = max(1.0, float(state.running))
+    # A decode pass on one GPU is the work of its rank's batch, a prefill that of one request on one rank.
+    done = state.prefill.flops / plan.parallel.dp + state.token.flops * steps / running * plan.parallel.pp
+    peak = max(operator.peak_flops for operator in question.engine.decode.operators)
+    return float(done * running / (state.residence_s * peak * plan.parallel.pp))
+
+
+def _kv_occupancy(question: Scenario, state: SteadyState) -> float:
+    plan, requests = question.deployment, question.requests
+    per_rank = float(state.running) / plan.parallel.dp
+    if question.decode_pool is not None:
+        per_rank /= question.decode_pool.instances
+    held = sequence_bytes_per_gpu(plan, requests.input_tokens + requests.output_tokens / 2.0) * per_rank
+    return min(1.0, float(held) / max(budget(plan).kv, 1.0))
+
+
+def attention_flops_per_token(model: Architecture) -> float:
+    """FLOPs of decode attention for each sequence and each token of a long context.
+
+    Windowed layers don't grow with the context, so only the others count; a sparse layer's indexer does.
+    """
+    total = 0.0
+    for group in model.groups:
+        mixer = group.layer.mixer
+        grows = mixer.window is None and mixer.sparse_topk is None
+        pairs = 2.0 * mixer.heads * (mixer.decode_score_dim + mixer.decode_value_dim) if grows else 0.0
+        total += group.count * (pairs + 2.0 * mixer.index_heads * mixer.index_dim) / mixer.cache_stride
+    return total
+
+
+def _relation(plan: Deployment) -> dict[str, float]:
+    """Return the symbols of the two formulas below for a deployment."""
+    program = compile_program(plan, "decode")
+    attention = [op.peak_flops for op in program.operators if "attention" in op.name or "mla" in op.name]
+    gemms = [op.peak_flops for op in program.operators if op.name not in ("lm_head", "sampling", "small kernels")]
+    peak = max(gemms)
+    return {
+        "active_parameters": float(counts(plan.model).active_without_embedding),
+        "peak_flops": peak,
+        "memory_bandwidth": plan.machine.accelerator.memory_bandwidth,
+        "kv_bytes_per_token": kv_growth_bytes_per_token(plan.model, element_bytes(plan.kv.id)),
+        "attention_flops": attention_flops_per_token(plan.model),
+        "attention_peak_flops": attention[0] if attention else peak,
+    }
+
+
+def optimal_batch_of(plan: Deployment, context: float) -> float | None:
+    """Batch at which a decode step's arithmetic takes as long as its traffic, or None when none does."""
+    import math
+
+    batch = float(optimal_batch_with_kv(weight_bytes(plan.model, plan.weights), context=context, **_relation(plan)))
+    return batch if math.isfinite(batch) else None
+
+
+def critical_context_of(plan: Deployment) -> float | None:
+    """Context beyond which no batch makes decode compute-bound, or None when there is none."""
+    import math
+
+    context = float(critical_context(**_relation(plan)))
+    return context if math.isfinite(context) else None
