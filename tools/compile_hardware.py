@@ -1,7 +1,7 @@
 """Check the hardware data files and compile them to what starts fast.
 
-Reads ``infer_cost/hardware_specs/data/**`` (TOML, for people) and writes ``infer_cost/hardware_specs/compiled/*.json``
-(for the program). Run it after every change of the data; a test compares the two.
+Reads ``infer_cost/hardware_specs/data/**`` (TOML, for people) and writes ``compiled/*.json`` beside it (for the
+program). Run it after every change of the data; a test compares the two.
 
     python tools/compile_hardware.py [--check]
 """
@@ -59,20 +59,33 @@ def compile_catalog(data: Path, sources: dict[str, Source]) -> Row:
 def accelerator_row(file: AcceleratorFile) -> Row:
     """One accelerator in base units, each value with its provenance."""
     values = quantities(file)
-    values["usable_memory_bytes"] = usable(file, values)
+    values["usable_memory_bytes"] = usable(values)
     if file.scale_up_domain:
         values["scale_up_domain"] = [file.scale_up_domain.value, origin(file.scale_up_domain)]
     for precision, value in file.peak_flops.items():
         values[f"peak_flops.{precision}"] = [peak_flops(value.value), origin(value)]
-    keep = ("name", "vendor", "architecture", "year", "status", "memory_kind", "scale_up_link", "system", "aliases", "notes")
+    keep = (
+        "name",
+        "vendor",
+        "architecture",
+        "year",
+        "status",
+        "memory_kind",
+        "scale_up_link",
+        "system",
+        "aliases",
+        "notes",
+    )
     return {key: getattr(file, key) for key in keep} | {"values": values}
 
 
-def usable(file: AcceleratorFile, values: Row) -> list[Any]:
-    """Memory that a process can allocate: what the driver shows less its own share, or an estimate."""
-    stated = values.get("usable_memory_bytes")
-    number, note = usable_memory(values["memory_bytes"][0], stated[0] if stated else None)
-    keys, confidence, own_note, readings = stated[1] if stated else (["arithmetic"], "derived", "", [])
+def usable(values: Row) -> list[Any]:
+    """Memory that a process can allocate: as a framework finds it, else as the driver shows it, else an estimate."""
+    shown = values.pop("shown_memory_bytes", None)
+    if "usable_memory_bytes" in values:
+        return list(values["usable_memory_bytes"])
+    number, note = usable_memory(values["memory_bytes"][0], shown[0] if shown else None)
+    keys, confidence, own_note, readings = shown[1] if shown else (["arithmetic"], "derived", "", [])
     return [number, [keys, confidence, f"{own_note}; {note}" if own_note else note, readings]]
 
 
@@ -190,7 +203,9 @@ def dump(table: Row) -> str:
     """JSON with a row a line, so that a change of the data shows as one."""
     parts = []
     for key, rows in table.items():
-        lines = [f"{json.dumps(k)}: {json.dumps(v, ensure_ascii=False, separators=(',', ':'))}" for k, v in rows.items()]
+        lines = [
+            f"{json.dumps(k)}: {json.dumps(v, ensure_ascii=False, separators=(',', ':'))}" for k, v in rows.items()
+        ]
         parts.append(f"{json.dumps(key)}: {{\n" + ",\n".join(lines) + "\n}")
     return "{\n" + ",\n".join(parts) + "\n}\n"
 

@@ -1,8 +1,8 @@
-"""What machines are: accelerators, the systems they come in, networks, number formats, and what they cost an hour.
+"""What machines are: accelerators, the systems they come in, networks, number formats, prices an hour.
 
 Data lie in ``data/`` (TOML, one accelerator a file), are checked and turned into ``compiled/`` by
-``tools/compile_hardware.py``, and read by :mod:`.catalog`, :mod:`.formats` and :mod:`.infrastructure`. A user's own
-machine is read by :mod:`.user`. What a kernel reaches of these rates lives in :mod:`.efficiency`.
+``tools/compile_hardware.py``, and read by :mod:`.catalog`, :mod:`.formats` and :mod:`.infrastructure`. A
+user's own machine is read by :mod:`.user`. What a kernel reaches of these rates is in :mod:`.efficiency`.
 
 Nothing about models, prices of API calls or serving belongs here.
 """

@@ -13,18 +13,21 @@ from infer_cost.hardware_specs.types import Accelerator, GpuHourPrice, Machine, 
 _BOX = 8
 """Cards without a link of their own sit in servers of up to eight."""
 
+_BUILDING = 1.25
+"""Share of the building in an all-in power figure: the default power usage effectiveness."""
+
 
 def hardware(name: str) -> Machine:
     """Return the machine called ``name``, or the one that the TOML file of that path describes.
 
-    An accelerator id implies the system that it usually comes in and allows any number of accelerators (beyond
-    the scale-up domain traffic takes the scale-out network); a system id limits their number.
+    An accelerator id implies the system that it usually comes in and allows any number of accelerators
+    (beyond the scale-up domain traffic takes the scale-out network); a system id limits their number.
 
     Parameters
     ----------
     name : str
-        An id (``h100-sxm``, ``gb200-nvl72``), a spelling that people use (``NVIDIA H100 80GB HBM3``), or a path that
-        ends in ``.toml``.
+        An id (``h100-sxm``, ``gb200-nvl72``), a spelling that people use (``NVIDIA H100 80GB HBM3``), or a
+        path that ends in ``.toml``.
 
     Returns
     -------
@@ -172,7 +175,7 @@ def build_machine(chip: Accelerator, box: System | None, *, limited: bool, rates
         out = box.scale_out_bandwidth or out
         host = box.host_bandwidth or host
         domain = box.gpus
-        power = box.power_w / box.gpus if box.power_w else box.all_in_power_per_gpu_w or power
+        power = _power_per_gpu(box) or power
     if up is None and host is not None:
         up, domain = host, _BOX
         notes.append(f"no link of its own: traffic between cards takes the host link, in a server of {_BOX}")
@@ -190,6 +193,12 @@ def build_machine(chip: Accelerator, box: System | None, *, limited: bool, rates
         system=box,
         notes=tuple(notes),
     )
+
+
+def _power_per_gpu(box: System) -> float | None:
+    if box.power_w:
+        return box.power_w / box.gpus
+    return box.all_in_power_per_gpu_w and box.all_in_power_per_gpu_w / _BUILDING
 
 
 @cache

@@ -15,7 +15,7 @@ def number_format(name: str) -> NumberFormat:
     Parameters
     ----------
     name : str
-        An id (``bf16``, ``fp8-block``, ``nvfp4``, ``q4_k_m``) or alias; case and surrounding spaces don't matter.
+        An id (``bf16``, ``fp8-block``, ``nvfp4``, ``q4_k_m``) or an alias; case doesn't matter.
 
     Returns
     -------

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 _SEPARATORS = re.compile(r"[^a-z0-9.+]+")
-_NOISE = frozenset({"nvidia", "amd", "intel", "google", "apple", "aws", "huawei", "geforce", "instinct", "tesla", "radeon"})
+_NOISE = frozenset(
+    ["nvidia", "amd", "intel", "google", "apple", "aws", "huawei", "geforce", "instinct", "tesla", "radeon"]
+)
 
 
 def normalise(name: str) -> str:

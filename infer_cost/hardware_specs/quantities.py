@@ -1,4 +1,4 @@
-"""Which field of a machine is measured in what: reads ``"3.35 TB/s"`` for a bandwidth and refuses ``"80 GB"`` there."""
+"""Which field of a machine is measured in what: a bandwidth reads ``"3.35 TB/s"`` and refuses ``"80 GB"``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from infer_cost import units
 # The reader of each field of a machine file, and the field of the result that it fills.
 FIELDS = {
     "memory": ("memory_bytes", units.parse_bytes),
+    "shown_memory": ("shown_memory_bytes", units.parse_bytes),
     "usable_memory": ("usable_memory_bytes", units.parse_bytes),
     "memory_bandwidth": ("memory_bandwidth", units.parse_bandwidth),
     "scale_up_bandwidth": ("scale_up_bandwidth", units.parse_bandwidth),

@@ -11,9 +11,9 @@ _SIXTEEN_BIT = ("bf16", "fp16")
 def peak_rate(accelerator: Accelerator, number_format: NumberFormat) -> tuple[float, str, bool]:
     """Return the dense rate that an accelerator multiplies weights of a format at.
 
-    The format's precisions are tried in their order and the first that the datasheet states is taken. Where the chip
-    lacks the narrow one, kernels widen the weights while loading them and multiply in 16 bits; the same where
-    the narrow rate is the slower one (B300 kept almost no INT8).
+    The format's precisions are tried in their order and the first that the datasheet states is taken. Where
+    the chip lacks the narrow one, kernels widen the weights while loading them and multiply in 16 bits; the
+    same where the narrow rate is the slower one (B300 kept almost no INT8).
 
     Parameters
     ----------
@@ -62,4 +62,4 @@ def peak_rate(accelerator: Accelerator, number_format: NumberFormat) -> tuple[fl
 
 
 def _width(precision: str) -> int:
-    return {"fp32": 32, "tf32": 32, "bf16": 16, "fp16": 16, "fp8": 8, "int8": 8, "fp6": 6, "fp4": 4}[precision]
+    return int(precision.lstrip("bfpint"))

@@ -1,7 +1,7 @@
 """The shape of the hardware data files and of a user's machine file, checked by pydantic.
 
-Imported only by the compiler of the bundled data, by tests and when a user's file is read: a query for a bundled
-machine never loads it.
+Imported only by the compiler of the bundled data, by tests and when a user's file is read: a query for a
+bundled machine never loads it.
 """
 
 from __future__ import annotations
@@ -77,6 +77,7 @@ class AcceleratorFile(Strict):
     aliases: list[Text] = []
     notes: list[Text] = []
     memory: Value
+    shown_memory: Value | None = None
     usable_memory: Value | None = None
     memory_bandwidth: Value
     peak_flops: dict[Precision, Value] = {}

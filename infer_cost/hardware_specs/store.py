@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import cache
-from os.path import dirname, join
+from pathlib import Path
 from typing import Any
 
 from infer_cost.hardware_specs.types import Provenance
 
-FOLDER = join(dirname(__file__), "compiled")
+FOLDER = Path(__file__).parent / "compiled"
 
 
 @cache
 def compiled(name: str) -> dict[str, Any]:
     """Return the compiled file ``name`` (catalog, formats, infrastructure); don't change what comes back."""
-    with open(join(FOLDER, f"{name}.json"), encoding="utf-8") as file:
-        content: dict[str, Any] = json.load(file)
+    content: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     return content
 
 

@@ -1,4 +1,4 @@
-"""What the library knows about machines: accelerators, systems, number formats, and where each figure was read.
+"""What the library knows about machines: accelerators, systems, number formats, and where each was read.
 
 Rates are dense FLOP/s and bytes/s in one direction; sizes are bytes (GB decimal unless written GiB).
 """
@@ -39,7 +39,7 @@ class NumberFormat:
     bits_per_weight: float = 0.0
     """Effective bits a weight, scales included: bits + scale_bits/block_size."""
     compute: tuple[str, ...] = ()
-    """Precisions of ``Accelerator.peak_flops`` that multiply it, best first; weight-only formats name bf16."""
+    """Precisions of ``Accelerator.peak_flops`` that multiply it, best first; bf16 for weight-only formats."""
     aliases: tuple[str, ...] = ()
     provenance: Provenance = field(default_factory=lambda: Provenance(""))
 
@@ -128,8 +128,8 @@ class GpuHourPrice:
 class Machine:
     """What the serving model runs on: an accelerator in the system that it usually comes in.
 
-    ``max_gpus`` is None for an accelerator id (beyond the scale-up domain traffic takes the scale-out network) and
-    the system's size for a system id.
+    ``max_gpus`` is None for an accelerator id (beyond the scale-up domain traffic takes the scale-out network)
+    and the system's size for a system id.
     """
 
     id: str
