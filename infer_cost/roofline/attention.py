@@ -83,9 +83,7 @@ def attention_flops_mla(layers: Value, heads: Value, kv_lora_rank: Value, rope_d
     return MULTIPLY_ADD * layers * heads * (2 * kv_lora_rank + rope_dim)
 
 
-def attention_flops_full(
-    layers: Value, heads: Value, head_dim: Value, queries: Value, context: Value
-) -> Value:
+def attention_flops_full(layers: Value, heads: Value, head_dim: Value, queries: Value, context: Value) -> Value:
     r"""Arithmetic of attention of some query tokens over a whole context, without a mask.
 
     .. math:: F = 4 L H h T S
@@ -124,9 +122,7 @@ def attention_flops_full(
     return MULTIPLY_ADD * 2 * layers * heads * head_dim * queries * context
 
 
-def attention_flops_causal(
-    layers: Value, heads: Value, head_dim: Value, tokens: Value, cached_tokens: Value
-) -> Value:
+def attention_flops_causal(layers: Value, heads: Value, head_dim: Value, tokens: Value, cached_tokens: Value) -> Value:
     r"""Arithmetic of causal attention of new tokens over themselves and what is cached before them.
 
     .. math:: F = 4 L H h T (S_0 + \frac{T}{2})

@@ -54,9 +54,7 @@ def optimal_batch(
     .. [2] Austin et al., "How to Scale Your Model", Google DeepMind, 2025: the dense case, TPU v5e 243 in
        int8.
     """
-    return (
-        peak_flops / memory_bandwidth * bytes_per_weight / MULTIPLY_ADD * total_parameters / active_parameters
-    )
+    return peak_flops / memory_bandwidth * bytes_per_weight / MULTIPLY_ADD * total_parameters / active_parameters
 
 
 def optimal_batch_with_kv(
@@ -113,9 +111,7 @@ def optimal_batch_with_kv(
     ----------
     .. [1] Derived from :func:`t_compute`, :func:`t_attention` and :func:`t_mem`; proven in the tests.
     """
-    arithmetic = (
-        MULTIPLY_ADD * active_parameters / peak_flops + context * attention_flops / attention_peak_flops
-    )
+    arithmetic = MULTIPLY_ADD * active_parameters / peak_flops + context * attention_flops / attention_peak_flops
     margin = arithmetic - context * kv_bytes_per_token / memory_bandwidth
     return divide_or_infinity(weight_bytes / memory_bandwidth, margin)
 
@@ -174,9 +170,7 @@ def critical_context(
     return divide_or_infinity(MULTIPLY_ADD * active_parameters / peak_flops, growth)
 
 
-def sequences_that_fit(
-    memory_bytes: Value, weight_bytes: Value, context: Value, kv_bytes_per_token: Value
-) -> Value:
+def sequences_that_fit(memory_bytes: Value, weight_bytes: Value, context: Value, kv_bytes_per_token: Value) -> Value:
     r"""Sequences whose KV cache fits beside the weights.
 
     .. math:: B_{fit} = \lfloor \frac{M - W}{S k} \rfloor

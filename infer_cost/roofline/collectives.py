@@ -167,9 +167,7 @@ def all_reduce_time_tree(message_bytes: Value, ranks: Value, link_bandwidth: Val
     return 2 * levels * latency + 2 * message_bytes / link_bandwidth
 
 
-def all_reduce_time_one_shot(
-    message_bytes: Value, ranks: Value, link_bandwidth: Value, latency: Value
-) -> Value:
+def all_reduce_time_one_shot(message_bytes: Value, ranks: Value, link_bandwidth: Value, latency: Value) -> Value:
     r"""Time of a one-shot all-reduce: every rank sends all to all others at once and adds by itself.
 
     .. math:: T = \alpha + \frac{(n - 1) S}{W}
@@ -206,9 +204,7 @@ def all_reduce_time_one_shot(
     return latency + (ranks - 1) * message_bytes / link_bandwidth
 
 
-def all_reduce_time_two_shot(
-    message_bytes: Value, ranks: Value, link_bandwidth: Value, latency: Value
-) -> Value:
+def all_reduce_time_two_shot(message_bytes: Value, ranks: Value, link_bandwidth: Value, latency: Value) -> Value:
     r"""Time of a two-shot all-reduce: a direct reduce-scatter, then a direct all-gather.
 
     .. math:: T = 2 \alpha + \frac{2 (n - 1) S}{n W}

@@ -17,3 +17,9 @@ SECONDS_PER_HOUR = 3600.0
 
 TOKENS_PER_MILLION = 1e6
 """[1] Prices are quoted a million tokens."""
+
+SECONDS_PER_YEAR = 31.536e6
+"""[s/year] 365 days."""
+
+JOULES_PER_KILOWATT_HOUR = 3.6e6
+"""[J/kWh]"""

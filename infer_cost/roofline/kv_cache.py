@@ -5,9 +5,7 @@ from __future__ import annotations
 from infer_cost.roofline.dispatch import Value, maximum, minimum
 
 
-def kv_bytes_per_token_gqa(
-    layers: Value, kv_heads: Value, head_dim: Value, bytes_per_element: Value
-) -> Value:
+def kv_bytes_per_token_gqa(layers: Value, kv_heads: Value, head_dim: Value, bytes_per_element: Value) -> Value:
     r"""Bytes that one more token adds to the cache of multi-head, grouped-query or multi-query attention.
 
     .. math:: k = 2 L H_{kv} h b
@@ -48,9 +46,7 @@ def kv_bytes_per_token_gqa(
     return 2 * layers * kv_heads * head_dim * bytes_per_element
 
 
-def kv_bytes_per_token_mla(
-    layers: Value, kv_lora_rank: Value, rope_dim: Value, bytes_per_element: Value
-) -> Value:
+def kv_bytes_per_token_mla(layers: Value, kv_lora_rank: Value, rope_dim: Value, bytes_per_element: Value) -> Value:
     r"""Bytes that one more token adds to the cache of multi-head latent attention.
 
     .. math:: k = L (d_c + d_r) b

@@ -43,9 +43,7 @@ def experts_hit(experts: Value, experts_per_token: Value, batch: Value) -> Value
     return experts * (1 - (1 - experts_per_token / experts) ** batch)
 
 
-def moe_weight_bytes_read(
-    shared_bytes: Value, expert_bytes: Value, experts: Value, experts_hit: Value
-) -> Value:
+def moe_weight_bytes_read(shared_bytes: Value, expert_bytes: Value, experts: Value, experts_hit: Value) -> Value:
     r"""Bytes of weights that a step reads of a mixture of experts.
 
     .. math:: W = W_{shared} + W_{expert} \frac{E_{hit}}{E}

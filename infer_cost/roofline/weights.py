@@ -187,3 +187,74 @@ def matrix_stream_time(
        TPUs".
     """
     return rows * columns * bytes_per_element / (chips * memory_bandwidth)
+
+
+def transformer_parameters_classic(layers: Value, hidden: Value) -> Value:
+    r"""Parameters of a classic transformer without its embeddings.
+
+    .. math:: N = 12 L D^{2}
+
+    Parameters
+    ----------
+    layers : float
+        Layers, L [layer]
+    hidden : float
+        Hidden size, D [element]
+
+    Returns
+    -------
+    float
+        Parameters, N [parameter]
+
+    Notes
+    -----
+    Multi-head attention and a feed-forward width of 4 D without gate; biases and norms left out.
+
+    Examples
+    --------
+    GPT-3 175B (96 layers, 12,288):
+
+    >>> transformer_parameters_classic(96, 12288) / 1e9
+    173.946175488
+
+    References
+    ----------
+    .. [1] Kaplan et al., "Scaling Laws for Neural Language Models", arXiv:2001.08361, 2020, section 2.1.
+    """
+    return 12 * layers * hidden**2
+
+
+def memory_needed(weight_bytes: Value, kv_bytes: Value) -> Value:
+    r"""Memory that weights and cache take together.
+
+    .. math:: M = W + K
+
+    Parameters
+    ----------
+    weight_bytes : float
+        Bytes of weights, W [B]
+    kv_bytes : float
+        Bytes of cache, K [B]
+
+    Returns
+    -------
+    float
+        Bytes, M [B]
+
+    Notes
+    -----
+    Activations and the runtime come on top: one to a few gigabytes a chip.
+
+    Examples
+    --------
+    Llama-2-70B in int8 with 32 sequences of 8,192 tokens at 160 kB:
+
+    >>> round(memory_needed(70e9, 32 * 8192 * 160e3) / 1e9)
+    112
+
+    References
+    ----------
+    .. [1] Austin et al., "How to Scale Your Model", Google DeepMind, 2025, chapter "Serving LLaMA 3-70B
+       on TPUs".
+    """
+    return weight_bytes + kv_bytes
