@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 DATA = Path(__file__).resolve().parent.parent / "infer_cost" / "model_specs" / "data"
+KEYS = ("name", "hf_id", "aliases", "source", "read", "confidence", "note")
 OPTIONAL = {"hf_id": "", "aliases": [], "note": "", "confidence": "one-source"}
 
 
@@ -22,13 +23,14 @@ def compiled(data: Path = DATA) -> str:
     names: dict[str, str] = {}
     for model_id, row in sorted(rows.items()):
         entry = {**OPTIONAL, **row}
-        models[model_id] = {key: entry[key] for key in ("name", "hf_id", "aliases", "source", "read", "confidence", "note")}
+        models[model_id] = {key: entry[key] for key in KEYS}
         short = entry["hf_id"].rpartition("/")[2]
         for name in (model_id, entry["hf_id"], short, entry["name"], *entry["aliases"]):
             key = name.strip().lower().replace("_", "-").replace(" ", "-")
             if key and names.setdefault(key, model_id) != model_id:
                 raise SystemExit(f"{key!r} names both {names[key]} and {model_id}")
-    return json.dumps({"models": models, "names": dict(sorted(names.items()))}, indent=0, ensure_ascii=False) + "\n"
+    index = {"models": models, "names": dict(sorted(names.items()))}
+    return json.dumps(index, indent=0, ensure_ascii=False) + "\n"
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 """A model as layers: what is stored, what one more token caches, what attention computes.
 
-Everything that the rest of the library wants to know about a model (parameters, bytes, FLOPs, KV cache, state)
-is computed from the :class:`Architecture`; nothing else is read from a config file. Readers build one, see
-:mod:`infer_cost.model_specs.readers`.
+Everything that the rest of the library wants to know about a model (parameters, bytes, FLOPs, KV cache,
+state) is computed from the :class:`Architecture`; nothing else is read from a config file. Readers build
+one, see :mod:`infer_cost.model_specs.readers`.
 
-A layer lists its weight matrices once. A GEMM of the serving model, a parameter count and a byte count are all
-sums over the same :class:`Matrix` objects, so they can't disagree.
+A layer lists its weight matrices once. A GEMM of the serving model, a parameter count and a byte count are
+all sums over the same :class:`Matrix` objects, so they can't disagree.
 """
 
 from __future__ import annotations
@@ -55,28 +55,30 @@ class Matrix:
 class Mixer:
     """How a layer mixes tokens: attention of some kind, a recurrence, or nothing.
 
-    Attention FLOPs of one query against one cached token are ``2·heads·(score_dim + value_dim)``: a grouped-query
-    head scores and sums over ``head_dim`` each. Latent attention has a second pair for decode, where it works in
-    the absorbed form (``kv_lora + rope`` and ``kv_lora``).
+    Attention FLOPs of one query against one cached token are ``2·heads·(score_dim + value_dim)``: a
+    grouped-query head scores and sums over ``head_dim`` each. Latent attention has a second pair for
+    decode, where it works in the absorbed form (``kv_lora + rope`` and ``kv_lora``).
     """
 
     kind: MixerKind
     heads: int = 0
     kv_heads: int = 0
-    """Heads that tensor parallelism can split the cache by; 1 for latent attention, whose cache every rank holds."""
+    """Heads that tensor parallelism can split the cache by; 1 for latent attention, whose cache every rank
+    holds."""
     score_dim: int = 0
     value_dim: int = 0
     decode_score_dim: int = 0
     """As ``score_dim``, in decode; equal to it unless absorbed."""
     decode_value_dim: int = 0
     window: int | None = None
-    """Tokens that a query can see at most and the cache keeps; None for all. Beside a compressed cache it bounds
-    ``window_cache_elements`` only."""
+    """Tokens that a query can see at most and the cache keeps; None for all. Beside a compressed cache it
+    bounds ``window_cache_elements`` only."""
     window_kind: Literal["sliding", "chunked"] = "sliding"
     sparse_topk: int | None = None
     """Cache entries that a query attends to after an indexer chose them; None without one."""
     cache_elements: int = 0
-    """Elements that one cached token adds in this layer (K and V, or the latent row); 0 when nothing is cached."""
+    """Elements that one cached token adds in this layer (K and V, or the latent row); 0 when nothing is
+    cached."""
     shared_cache_elements: int = 0
     """Elements a cached token that attention reads here though another layer keeps them (KV sharing)."""
     cache_stride: int = 1
@@ -135,7 +137,8 @@ class LayerGroup:
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """Parameters that a checkpoint stores beside the language model: MTP module, vision tower, buffers, copies."""
+    """Parameters that a checkpoint stores beside the language model: MTP module, vision tower, buffers,
+    copies."""
 
     kind: Literal["mtp", "vision", "audio", "copies", "buffers", "scales", "other"]
     elements: int

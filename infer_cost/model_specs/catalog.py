@@ -1,8 +1,8 @@
 """Models by name: the shipped catalog, and any ``config.json`` by its path.
 
-A catalog entry is a model's own config file, reduced to the keys that decide its architecture, with the place where
-it was read. ``data/models.toml`` lists them; ``data/index.json`` is compiled from it so that a look-up reads two
-small files.
+A catalog entry is a model's own config file, reduced to the keys that decide its architecture, with the
+place where it was read. ``data/models.toml`` lists them; ``data/index.json`` is compiled from it so that a
+look-up reads two small files.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ def model(name_or_path: str | Path, *, assume: str | None = None) -> Architectur
     Parameters
     ----------
     name_or_path : str or Path
-        ``llama-3.1-70b``, ``./config.json``, a directory that holds one, or ``org/name`` (the last only with the
-        ``hub`` extra, unless the catalog knows it).
+        ``llama-3.1-70b``, ``./config.json``, a directory that holds one, or ``org/name`` (the last only
+        with the ``hub`` extra, unless the catalog knows it).
     assume : str, optional
         A model type to read a config as when its own is unknown.
 

@@ -35,6 +35,7 @@ class Config:
     __slots__ = ("data", "notes", "where")
 
     def __init__(self, data: Mapping[str, Any], where: str = "", notes: list[str] | None = None) -> None:
+        """Wrap an object; nested ones share the list of notes."""
         self.data = data
         self.where = where
         self.notes: list[str] = [] if notes is None else notes
@@ -85,6 +86,8 @@ class Config:
             raw = self.data.get(key)
             if raw is None:
                 continue
+            if isinstance(raw, list) and raw and all(entry == raw[0] for entry in raw):
+                raw = raw[0]  # some files write a value for each layer
             value = self._whole(key, raw, minimum, maximum)
             if found is not None and value != found:
                 raise InputError(
@@ -105,9 +108,7 @@ class Config:
             raise self.error(key, raw, allowed)
         return int(raw)
 
-    def integer(
-        self, *keys: str, default: int | None = None, minimum: int = 1, maximum: int = MAX_SIZE
-    ) -> int:
+    def integer(self, *keys: str, default: int | None = None, minimum: int = 1, maximum: int = MAX_SIZE) -> int:
         """Return the integer under the first of some synonymous keys, or ``default``.
 
         Raises

@@ -92,6 +92,4 @@ def _too_deep(text: str) -> bool:
 
 
 def _broken(path: Path | str, what: str, allowed: str) -> InputError:
-    return InputError(
-        f"model file {shorten(str(path), 100)} {what}", field="model", value=str(path), allowed=allowed
-    )
+    return InputError(f"model file {shorten(str(path), 100)} {what}", field="model", value=str(path), allowed=allowed)

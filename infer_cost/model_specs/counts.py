@@ -11,7 +11,8 @@ from infer_cost.model_specs.architecture import Architecture, Component, Layer
 class Counts:
     """Parameters of a model.
 
-    Vendors count active parameters in three ways; each is here, and :attr:`active` is the one shown by default.
+    Vendors count active parameters in three ways; each is here, and :attr:`active` is the one shown by
+    default.
     """
 
     total: int
@@ -38,7 +39,8 @@ def layer_active(layer: Layer) -> int:
 
     Routed experts count with their share ``experts_per_token / experts``.
     """
-    routed = sum(matrix.elements for matrix in layer.matrices if matrix.role == "expert") + layer.expert_vectors
+    routed = layer.expert_vectors
+    routed += sum(matrix.elements for matrix in layer.matrices if matrix.role == "expert")
     if not routed:
         return layer_elements(layer)
     share = routed * layer.ffn.experts_per_token / layer.ffn.experts

@@ -1,7 +1,7 @@
 """KV cache and recurrent state: bytes a token, bytes a sequence, by layer.
 
-Every function takes a context that is a number or a numpy array. Bytes an element come from the cache's number
-format, :func:`element_bytes`.
+Every function takes a context that is a number or a numpy array. Bytes an element come from the cache's
+number format, :func:`element_bytes`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def element_bytes(kv_format: str) -> float:
 def rank_share(mixer: Mixer, tp: int) -> float:
     """Share of a layer's cache that one of ``tp`` tensor-parallel ranks holds.
 
-    KV heads are divided until each rank has one, then replicated. Latent attention has one row that every rank
-    holds whole.
+    KV heads are divided until each rank has one, then replicated. Latent attention has one row that every
+    rank holds whole.
 
     >>> rank_share(Mixer("attention", heads=64, kv_heads=8), 16)
     0.125
@@ -63,8 +63,8 @@ def kv_bytes_per_token(architecture: Architecture, bytes_per_element: float = 2.
 
     .. math:: k = b \\sum_l e_l
 
-    with ``2 · kv_heads · head_dim`` elements for grouped-query attention and ``kv_lora_rank + rope`` for latent
-    attention.
+    with ``2 · kv_heads · head_dim`` elements for grouped-query attention and ``kv_lora_rank + rope`` for
+    latent attention.
 
     Parameters
     ----------
@@ -92,9 +92,7 @@ def kv_bytes_per_token(architecture: Architecture, bytes_per_element: float = 2.
     )
 
 
-def kv_growth_bytes_per_token(
-    architecture: Architecture, bytes_per_element: float = 2.0, *, tp: int = 1
-) -> float:
+def kv_growth_bytes_per_token(architecture: Architecture, bytes_per_element: float = 2.0, *, tp: int = 1) -> float:
     """Bytes that one more token adds beyond all windows, indexer keys included [B].
 
     >>> from infer_cost.model_specs.catalog import model
@@ -144,8 +142,9 @@ def kv_bytes_per_sequence(
     tp : int
         Tensor-parallel ranks; the answer is for one of them.
     allocator : {"exact", "paged", "unified"}
-        ``exact`` counts tokens, windows capped; ``paged`` rounds up to blocks, a window needs one block more than
-        it fills; ``unified`` charges every layer the whole context, as engines without window-aware groups do.
+        ``exact`` counts tokens, windows capped; ``paged`` rounds up to blocks, a window needs one block
+        more than it fills; ``unified`` charges every layer the whole context, as engines without
+        window-aware groups do.
     block_size : int
         Tokens a block, for ``paged`` and ``unified``.
     in_flight_tokens : int
@@ -234,7 +233,8 @@ def state_bytes_per_sequence(
     for group in architecture.groups:
         mixer = group.layer.mixer
         if mixer.state_elements:
-            kept = (mixer.conv_kernel - conv_columns_dropped) / mixer.conv_kernel if mixer.conv_kernel else 0.0
-            bytes_here = mixer.state_elements * state_bytes + mixer.conv_state_elements * kept * conv_bytes
-            total += group.count * bytes_here
+            columns = max(mixer.conv_kernel - conv_columns_dropped, 0)
+            kept = columns / mixer.conv_kernel if mixer.conv_kernel else 0.0
+            convolution = mixer.conv_state_elements * kept * conv_bytes
+            total += group.count * (mixer.state_elements * state_bytes + convolution)
     return total

@@ -6,14 +6,15 @@ Readers put these together; nothing here knows a config key. Matrices are merged
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from typing import NamedTuple, TypeVar
 
-from infer_cost.model_specs.architecture import Ffn, Layer, LayerGroup, Matrix, Mixer, Role
+from infer_cost.model_specs.architecture import Ffn, Layer, LayerGroup, Matrix, Mixer, Role, Split
 
 
 class Part(NamedTuple):
-    """Matrices, elements of vectors (norms, biases), and elements of expert vectors of one piece of a layer."""
+    """Matrices, elements of vectors (norms, biases), and elements of expert vectors of one piece of a
+    layer."""
 
     matrices: tuple[Matrix, ...] = ()
     vectors: int = 0
@@ -100,15 +101,15 @@ def attention_part(
 ) -> Part:
     """Return the projections of grouped-query attention.
 
-    ``gated_output`` doubles the query projection (a gate for each output), ``keys_are_values`` drops the value
-    projection; a layer without its own cache has no key and value projections at all.
+    ``gated_output`` doubles the query projection (a gate for each output), ``keys_are_values`` drops the
+    value projection; a layer without its own cache has no key and value projections at all.
     """
     queries = mixer.heads * mixer.score_dim * (2 if gated_output else 1)
     own = mixer.cache_elements > 0
     keys = mixer.kv_heads * mixer.score_dim if own else 0
     values = mixer.kv_heads * mixer.value_dim if own and not keys_are_values else 0
     outputs = queries + keys + values
-    split = "kv" if keys else "column"
+    split: Split = "kv" if keys else "column"
     return Part(
         (
             Matrix("qkv_proj" if keys else "q_proj", hidden, outputs, "attention", split),
@@ -172,7 +173,8 @@ def latent_part(
 
 
 def indexer_part(hidden: int, q_rank: int, index_heads: int, index_dim: int) -> Part:
-    """Return a sparse-attention indexer: its query, key and head-weight projections and the key's LayerNorm."""
+    """Return a sparse-attention indexer: its query, key and head-weight projections and the key's
+    LayerNorm."""
     return Part(
         (
             Matrix("indexer.wq_b", q_rank, index_heads * index_dim, "indexer", "replicated"),
@@ -319,8 +321,3 @@ def embedding(vocab: int, hidden: int) -> Matrix:
 def output_head(vocab: int, hidden: int) -> Matrix:
     """Return an untied output projection."""
     return Matrix("lm_head", hidden, vocab, "head", "column")
-
-
-def elements(parts: Sequence[Part]) -> int:
-    """Parameters of several pieces."""
-    return sum(part.elements for part in parts)

@@ -1,7 +1,7 @@
 """Bytes of weights: which number format each matrix is held in, and what all of them take.
 
-The default is what serving engines do: the layers' matrices in the format asked for; embeddings, the output head,
-routers, norms and biases in 16 bits, unless the checkpoint itself says otherwise.
+The default is what serving engines do: the layers' matrices in the format asked for; embeddings, the
+output head, routers, norms and biases in 16 bits, unless the checkpoint itself says otherwise.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from infer_cost.model_specs.architecture import Architecture, Layer, Matrix, Rol
 KEPT_ROLES: frozenset[Role] = frozenset(("embedding", "head", "router"))
 """Roles that quantised checkpoints leave in 16 bits as a rule."""
 KEPT_FORMAT = "bf16"
+ROLES: tuple[Role, ...] = get_args(Role)
 
 
 @dataclass(frozen=True, slots=True)
 class WeightFormats:
     """The number format of every role.
 
-    ``bits`` are effective bits a weight, block scales included; where a role's layers differ they are the average
-    and ``ids`` names the format of most of them.
+    ``bits`` are effective bits a weight, block scales included; where a role's layers differ they are the
+    average and ``ids`` names the format of most of them.
     """
 
     name: str
@@ -64,8 +65,8 @@ def weight_formats(
     architecture : Architecture
         The model; its ``quantization`` decides when ``weights`` is None.
     weights : str, optional
-        A number format (``fp8``, ``nvfp4``, ``int4-g128``, ...), or ``checkpoint``; None is the checkpoint's own,
-        BF16 where it states none.
+        A number format (``fp8``, ``nvfp4``, ``int4-g128``, ...), or ``checkpoint``; None is the
+        checkpoint's own, BF16 where it states none.
     everywhere : bool
         Hold embeddings, head, routers and vectors in that format too.
     head : str, optional
@@ -104,9 +105,7 @@ def weight_formats(
 
 
 def _chosen(name: str, everywhere: bool) -> WeightFormats:
-    ids: dict[Role, str] = {
-        role: KEPT_FORMAT if role in KEPT_ROLES and not everywhere else name for role in get_args(Role)
-    }
+    ids: dict[Role, str] = {role: KEPT_FORMAT if role in KEPT_ROLES and not everywhere else name for role in ROLES}
     bits = _bits(ids)
     return WeightFormats(name, ids, bits, bits["attention"] if everywhere else 16.0)
 
@@ -115,7 +114,7 @@ def _checkpoint(architecture: Architecture) -> WeightFormats:
     quantization = architecture.quantization
     if quantization is None:
         return _chosen(KEPT_FORMAT, False)
-    ids: dict[Role, str] = {role: quantization.formats.get(role, quantization.default) for role in get_args(Role)}
+    ids = {role: quantization.formats.get(role, quantization.default) for role in ROLES}
     bits = {**_bits(ids), **quantization.mixed_bits}
     return WeightFormats("checkpoint", ids, bits)
 
@@ -174,7 +173,8 @@ def _add(totals: dict[str, float], layer: Layer, count: int, formats: WeightForm
 
 
 def matrices(architecture: Architecture) -> Iterable[tuple[Matrix, int]]:
-    """Yield every matrix of the model with the number of layers that hold it; the head only if it's stored."""
+    """Yield every matrix of the model with the number of layers that hold it; the head only if it's
+    stored."""
     yield architecture.embedding, 1
     if architecture.head is not None:
         yield architecture.head, 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from infer_cost.model_specs.architecture import Architecture, Component, Layer, Matrix, Mixer
+from infer_cost.model_specs.architecture import Architecture, Component, Layer, Matrix, Mixer, Role
 from infer_cost.model_specs.config import Config
 from infer_cost.model_specs.counts import layer_elements
 from infer_cost.model_specs.parts import Part, build_layer, layer_groups
@@ -118,7 +118,7 @@ def _compressors(config: Config, hidden: int, width: int, ratio: int) -> list[Pa
 
 
 def _compressor(name: str, hidden: int, width: int, ratio: int, overlap: int) -> Part:
-    role = "indexer" if name.startswith("indexer") else "attention"
+    role: Role = "indexer" if name.startswith("indexer") else "attention"
     values_and_gates = 2 * overlap * width
     return Part(
         (Matrix(f"{name}.kv_gate", hidden, values_and_gates, role, "replicated"),),

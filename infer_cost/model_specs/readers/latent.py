@@ -5,6 +5,7 @@ from __future__ import annotations
 from infer_cost.errors import InputError
 from infer_cost.model_specs.architecture import Architecture, Component, Ffn, Layer
 from infer_cost.model_specs.config import Config
+from infer_cost.model_specs.counts import layer_elements
 from infer_cost.model_specs.parts import (
     Part,
     build_layer,
@@ -21,8 +22,8 @@ def read(config: Config) -> Architecture:
     """Read a config with latent attention; without ``kv_lora_rank`` the model has plain heads."""
     if not config.has("kv_lora_rank") or config.get("use_mla") is False:
         return decoder.read_with(config, decoder.Traits(moe=config.has(*shared.EXPERTS)))
-    hidden = config.integer("hidden_size")
-    layers = config.layers()
+    hidden = shared.hidden_size(config)
+    layers = shared.layer_count(config)
     indexed = _indexers(config, layers)
     sparse = shared.moe_layers(config, layers) if config.has(*shared.EXPERTS) else [False] * layers
 
@@ -92,11 +93,10 @@ def _components(config: Config, hidden: int, sparse_layers: int) -> tuple[Compon
     if modules:
         indexer = "full" if config.has("index_topk") else ""
         layer = latent_layer(config, hidden, indexer=indexer, sparse=experts > 0)
-        body = sum(matrix.elements for matrix in layer.matrices) + layer.vectors
-        # Beside its layer: the projection of two hidden states into one, their norms, and the norm of its head.
-        parts.append(Component("mtp", modules * (body + 2 * hidden * hidden + 3 * hidden), "next-token prediction"))
-        copies = 2 * config.integer("vocab_size") * hidden * modules
-        parts.append(Component("copies", copies, "embedding and head stored again with the MTP module"))
+        parts.append(shared.mtp(config, layer_elements(layer), modules))
+        if config.text("model_type") != "glm_moe_dsa":  # GLM shares them, DeepSeek stores them again
+            copies = 2 * config.integer("vocab_size") * hidden * modules
+            parts.append(Component("copies", copies, "embedding and head stored again with the module"))
     if experts and config.text("topk_method") == "noaux_tc":
-        parts.append(Component("buffers", experts * (sparse_layers + modules), "router score corrections"))
+        parts.append(shared.router_buffers(experts * (sparse_layers + modules)))
     return tuple(parts)

@@ -12,13 +12,32 @@ from infer_cost.model_specs.architecture import Architecture
 from infer_cost.model_specs.config import Config
 
 _LATENT = ("deepseek_v2", "deepseek_v3", "deepseek_v32", "kimi_k2", "glm_moe_dsa", "mistral4", "minicpm3")
+_LEGACY = (
+    "bloom", "dbrx", "falcon", "gpt2", "gpt_bigcode", "gpt_neox", "gptj", "mpt", "opt", "phi", "phi-msft",
+    "phi3small",
+)  # fmt: skip
+_HYBRID = ("granitemoehybrid", "jamba", "nemotron_h", "qwen3_5_moe_text", "qwen3_5_text", "qwen3_next")
+_SPECIAL = ("llama4_text", "longcat_flash", "minimax_m3", "mllama_text_model", "nemotron-nas", "step3p7")
+_MULTIMODAL = (
+    "deepseek_vl_v2", "gemma3", "gemma4", "internvl_chat", "kimi_k25", "llama4", "llava", "minimax_m3_vl",
+    "mistral3", "mllama", "qwen2_5_vl", "qwen2_vl", "qwen3_5", "qwen3_5_moe", "qwen3_vl", "qwen3_vl_moe",
+)  # fmt: skip
 _DECODER = (
-    "llama", "mistral", "ministral3", "mixtral", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "gpt_oss",
+    "baichuan", "chatglm", "cohere", "cohere2", "deepseek", "ernie4_5", "ernie4_5_moe", "exaone", "exaone4",
+    "glm4", "glm4_moe", "gpt_oss", "granite", "granitemoe", "grok-1", "hunyuan_v1_dense", "hunyuan_v1_moe",
+    "hy_v3", "internlm2", "llama", "mimo", "minicpm", "minimax_m2", "ministral3", "mistral", "mixtral",
+    "nemotron", "olmo2", "olmo3", "olmoe", "phi3", "phimoe", "qwen", "qwen2", "qwen2_moe", "qwen3",
+    "qwen3_moe", "seed_oss", "smollm3", "stablelm", "starcoder2",
 )  # fmt: skip
 
 READERS: dict[str, str] = {
     **dict.fromkeys(_DECODER, "decoder"),
     **dict.fromkeys(_LATENT, "latent"),
+    **dict.fromkeys(_LEGACY, "legacy"),
+    **dict.fromkeys(_HYBRID, "hybrid"),
+    **dict.fromkeys(_SPECIAL, "special"),
+    **dict.fromkeys(_MULTIMODAL, "multimodal"),
+    **dict.fromkeys(("gemma", "gemma2", "gemma3_text", "gemma4_text"), "gemma"),
     "deepseek_v4": "deepseek_v4",
     "deepseek_ref": "deepseek_v4",
 }
@@ -65,9 +84,7 @@ def _assumed(config: Config, kind: str, assume: str | None) -> Config:
                 allowed="a model_type that is known",
                 hint="read it as a Llama with --assume llama if it's built like one",
             )
-        raise unknown_name(
-            "model_type", kind, READERS, field="model_type", hint="--assume llama reads it as a Llama"
-        )
+        raise unknown_name("model_type", kind, READERS, field="model_type", hint="--assume llama reads it as a Llama")
     if assume not in READERS:
         raise unknown_name("model_type", assume, READERS, field="assume")
     assumed = Config({**config.data, "model_type": assume})

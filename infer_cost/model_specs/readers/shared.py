@@ -28,6 +28,11 @@ CONTEXT = (
     "model_max_length",
     "max_sequence_length",
 )
+HIDDEN = ("hidden_size", "n_embd", "n_embed", "d_model")
+LAYERS = ("num_hidden_layers", "n_layer", "num_layers", "n_layers")
+HEADS = ("num_attention_heads", "n_head", "n_heads")
+KV_HEADS = ("num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num")
+WIDTH = ("intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim")
 SHARED = ("n_shared_experts", "num_shared_experts", "num_shared_expert", "moe_num_shared_experts")
 
 
@@ -40,7 +45,17 @@ def context_length(config: Config, default: int | None = None) -> int | None:
     return default
 
 
-def heads(config: Config, default: int | None = None) -> tuple[int, int, int]:
+def hidden_size(config: Config) -> int:
+    """Return the width of the residual stream."""
+    return config.integer(*HIDDEN)
+
+
+def layer_count(config: Config) -> int:
+    """Return the number of decoder layers."""
+    return config.layers(*LAYERS)
+
+
+def heads(config: Config) -> tuple[int, int, int]:
     """Return query heads, KV heads and head width of grouped-query attention.
 
     Raises
@@ -48,11 +63,10 @@ def heads(config: Config, default: int | None = None) -> tuple[int, int, int]:
     InputError
         If the query heads are no multiple of the KV heads, or the width can't be derived.
     """
-    hidden = config.integer("hidden_size", default=None)
-    query = config.integer("num_attention_heads", default=default)
-    kv = config.integer("num_key_value_heads", "num_kv_heads", default=query)
+    query = config.integer(*HEADS)
+    kv = config.integer(*KV_HEADS, default=query)
     check_heads(config, query, kv)
-    return query, kv, head_width(config, hidden, query)
+    return query, kv, head_width(config, hidden_size(config), query)
 
 
 def check_heads(config: Config, query: int, kv: int) -> None:
@@ -152,6 +166,7 @@ def experts(
     expert_bias: bool = False,
     gated: bool = True,
     latent: int | None = None,
+    top_k: int | None = None,
 ) -> tuple[Ffn, Part]:
     """Return a mixture of experts as the config sizes it; shared experts default to a count times ``width``.
 
@@ -161,7 +176,7 @@ def experts(
         If a token would run through more experts than there are.
     """
     total = config.integer(*EXPERTS)
-    chosen = config.integer(*TOP_K)
+    chosen = config.integer(*TOP_K, default=top_k)
     if chosen > total:
         raise InputError(
             f"config has {chosen} experts a token and only {total} experts",
@@ -185,6 +200,27 @@ def experts(
     )
 
 
+def mtp(config: Config, layer: int, modules: int, note: str = "next-token prediction") -> Component:
+    """Return the parameters of multi-token prediction modules that each hold ``layer`` parameters.
+
+    Beside its layer a module has the projection of two hidden states into one, their norms, and the norm
+    before its head.
+    """
+    hidden = hidden_size(config)
+    return Component("mtp", modules * (layer + 2 * hidden * hidden + 3 * hidden), note)
+
+
+def router_buffers(total: int) -> Component:
+    """Return the score corrections that routers store beside their weights."""
+    return Component("buffers", total, "router score corrections")
+
+
+def stored_head(config: Config) -> tuple[Component, ...]:
+    """Return the copy of a tied head that a checkpoint stores all the same."""
+    elements = config.integer("vocab_size") * hidden_size(config)
+    return (Component("copies", elements, "the tied head is stored too"),)
+
+
 def architecture(
     config: Config,
     groups: tuple[LayerGroup, ...],
@@ -195,6 +231,7 @@ def architecture(
     vectors: int | None = None,
     context: int | None = None,
     components: tuple[Component, ...] = (),
+    lookup_vectors: int = 0,
 ) -> Architecture:
     """Return the finished language model; ``tied`` is the family's default, ``vectors`` its final norm."""
     vocab = vocab or config.integer("vocab_size", "padded_vocab_size")
@@ -209,6 +246,7 @@ def architecture(
         embedding=embedding(vocab, hidden),
         head=None if tie else output_head(vocab, hidden),
         vectors=hidden if vectors is None else vectors,
+        lookup_vectors=lookup_vectors,
         components=components,
         notes=tuple(config.notes),
     )
