@@ -10,6 +10,7 @@ from infer_cost.model_specs.counts import counts
 from infer_cost.model_specs.kv import element_bytes, kv_growth_bytes_per_token
 from infer_cost.model_specs.weights import weight_bytes
 from infer_cost.roofline.batch import critical_context, optimal_batch_with_kv
+from infer_cost.roofline.dispatch import Value, maximum, minimum
 from infer_cost.serving.deployment import Deployment
 from infer_cost.serving.disaggregated import disaggregated_state
 from infer_cost.serving.memory import budget, sequence_bytes_per_gpu
@@ -116,7 +117,7 @@ def estimate_of(question: Scenario) -> Estimate:
     per_user = rate_range(1.0 / tpot.bound, 1.0 / tpot.expected, width.tpot)
     produced = requests.output_tokens * requests.concurrency / question.gpus
     throughput = rate_range(produced / e2e.bound, produced / state.residence_s, width.throughput)
-    money = _money(question, state)
+    paid = money(question, state)
     power = _power(question)
     return Estimate(
         model=plan.model.name,
@@ -135,9 +136,9 @@ def estimate_of(question: Scenario) -> Estimate:
         kv_occupancy=_kv_occupancy(question, state),
         optimal_batch=optimal_batch_of(plan, requests.input_tokens + requests.output_tokens / 2),
         critical_context_tokens=critical_context_of(plan),
-        cost_per_million_input_tokens_usd=money[0],
-        cost_per_million_output_tokens_usd=money[1],
-        cost_usd=money[2],
+        cost_per_million_input_tokens_usd=paid[0],
+        cost_per_million_output_tokens_usd=paid[1],
+        cost_usd=paid[2],
         power_w=power,
         tokens_per_joule=throughput.expected * question.gpus / power if power else None,
         fits=True,
@@ -147,11 +148,17 @@ def estimate_of(question: Scenario) -> Estimate:
 
 def limit_of(state: SteadyState, steps: int) -> Limit:
     """Return what takes the most of a request's time in the engine."""
+    shares = limit_shares(state, steps)
+    return max(shares, key=lambda name: shares[name])
+
+
+def limit_shares(state: SteadyState, steps: Value) -> dict[Limit, Value]:
+    """Return a request's seconds in the engine by what limits them; floats or arrays."""
     interference = state.interference_s * steps
     decode, prefill = state.token, state.prefill
     # Interference is other requests' prefill, so it's made of what prefill is made of.
-    prefills = 1.0 + interference / prefill.total_s if prefill.total_s else 1.0
-    shares: dict[Limit, float] = {
+    prefills = 1.0 + interference / maximum(prefill.total_s, 1e-30)
+    return {
         "compute": prefill.compute_s * prefills + decode.compute_s * steps,
         "memory": prefill.memory_s * prefills + decode.memory_s * steps,
         "network": (prefill.scale_up_s + prefill.scale_out_s) * prefills
@@ -160,25 +167,24 @@ def limit_of(state: SteadyState, steps: int) -> Limit:
         "host": (prefill.floor_s + prefill.host_s) * prefills + (decode.floor_s + decode.host_s) * steps,
         "queue": state.wait_s + state.capacity_wait_s,
     }
-    return max(shares, key=lambda name: shares[name])
 
 
-def gpu_seconds_per_request(question: Scenario, state: SteadyState) -> float:
+def gpu_seconds_per_request(question: Scenario, state: SteadyState) -> Value:
     """GPU-seconds that one request takes, shared by those that run together."""
-    return float(question.gpus * state.residence_s / question.requests.concurrency)
+    return question.gpus * state.residence_s / question.requests.concurrency
 
 
-def prefill_share(question: Scenario, state: SteadyState) -> float:
+def prefill_share(question: Scenario, state: SteadyState) -> Value:
     """Share of a request's GPU-seconds that its prefill takes: its pool's, or its time on the engine."""
     if question.prefill_pool is not None:
         return question.prefill_pool.gpus / question.gpus
     parallel = question.deployment.parallel
-    occupancy = float(state.prefill.total_s) / parallel.pp / parallel.dp
-    return min(1.0, occupancy * question.requests.concurrency / float(state.residence_s))
+    occupancy = state.prefill.total_s / parallel.pp / parallel.dp
+    return minimum(1.0, occupancy * question.requests.concurrency / state.residence_s)
 
 
-def _money(question: Scenario, state: SteadyState) -> tuple[float | None, float | None, float | None]:
-    """Return dollars a million input tokens, a million output tokens, and a request."""
+def money(question: Scenario, state: SteadyState) -> tuple[Value | None, Value | None, Value | None]:
+    """Return dollars a million input tokens, a million output tokens, and a request; floats or arrays."""
     if question.price is None:
         return None, None, None
     seconds = gpu_seconds_per_request(question, state)

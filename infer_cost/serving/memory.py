@@ -147,13 +147,16 @@ def require_fit(plan: Deployment, context: int) -> None:
     CannotBeMetError
         Saying by how much, and what would fit.
     """
-    missing = _missing(plan, context)
+    missing = missing_bytes(plan, context)
     if missing > 0:
         raise _does_not_fit(plan, context, missing)
 
 
-def _missing(plan: Deployment, context: int) -> float:
-    return max(0.0, float(sequence_bytes_per_gpu(plan, float(context))) - budget(plan).kv)
+def missing_bytes(plan: Deployment, context: Any) -> Any:
+    """Bytes that the weights and one sequence lack on each GPU, 0 when they fit; ``context`` may be an array."""
+    from infer_cost.roofline.dispatch import maximum
+
+    return maximum(0.0, sequence_bytes_per_gpu(plan, context * 1.0) - budget(plan).kv)
 
 
 def _does_not_fit(plan: Deployment, context: int, missing: float) -> CannotBeMetError:
@@ -192,7 +195,7 @@ def _fits_as(plan: Deployment, context: int, format_id: str) -> bool:
 
     formats = weight_formats(plan.model, format_id)
     narrower = weight_bytes(plan.model, formats) < weight_bytes(plan.model, plan.weights)
-    return narrower and _missing(replace(plan, weights=formats), context) == 0
+    return narrower and missing_bytes(replace(plan, weights=formats), context) == 0
 
 
 def fewest_gpus(plan: Deployment, context: int) -> int | None:
@@ -203,7 +206,7 @@ def fewest_gpus(plan: Deployment, context: int) -> int | None:
 
     limit = plan.machine.max_gpus or 1024
     for tp in legal_tp(plan.model):
-        if tp <= limit and _missing(replace(plan, parallel=Parallelism(tp=tp)), context) == 0:
+        if tp <= limit and missing_bytes(replace(plan, parallel=Parallelism(tp=tp)), context) == 0:
             return tp
     return None
 
@@ -309,7 +312,7 @@ def _model_fields(model: Architecture, formats: Any, kv: str, context: int) -> d
 def _on_machine(plan: Deployment, context: int) -> MemoryPlan:
     share = budget(plan)
     per_sequence = sequence_bytes_per_gpu(plan, float(context))
-    missing = _missing(plan, context)
+    missing = missing_bytes(plan, context)
     fields = _model_fields(plan.model, plan.weights, plan.kv.id, context)
     fields["notes"] = (*fields["notes"], *_machine_notes(plan))
     return MemoryPlan(

@@ -9,6 +9,7 @@ from infer_cost.checks import MAX_GPUS, finite, whole
 from infer_cost.errors import InputError, unknown_name
 from infer_cost.hardware_specs.types import Machine
 from infer_cost.model_specs.architecture import Architecture
+from infer_cost.roofline.dispatch import Value
 from infer_cost.serving.deployment import (
     Deployment,
     Speculation,
@@ -21,7 +22,7 @@ from infer_cost.serving.deployment import (
 )
 from infer_cost.serving.drafts import speculation
 from infer_cost.serving.engine_times import CompiledEngine, compile_engine
-from infer_cost.serving.memory import require_fit
+from infer_cost.serving.memory import missing_bytes, require_fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,7 @@ def scenario(
     price_per_gpu_hour: float | None = None,
     price_tier: str | None = None,
     utilization: float = 1.0,
+    must_fit: bool = True,
 ) -> Scenario:
     """Check every input, look everything up and return the scenario.
 
@@ -125,6 +127,8 @@ def scenario(
         Both together make the deployment disaggregated; each pool holds as many engines as its GPUs allow.
     utilization : float
         Share of the paid hours in which the GPUs serve at this concurrency, 0 to 1.
+    must_fit : bool
+        Refuse what doesn't fit or is longer than the context window; a sweep asks :func:`fits` instead.
     others
         See :func:`infer_cost.serving.deployment.deployment` and the command line's help.
 
@@ -157,9 +161,9 @@ def scenario(
     )
     guess = speculation(base.model, speculative, draft_tokens, acceptance)
     base = _with_speculation(base, guess)
-    check_context(base, requests)
-    whole_context = input_tokens + output_tokens
-    require_fit(base, whole_context)
+    if must_fit:
+        check_context(base, requests)
+        require_fit(base, input_tokens + output_tokens)
     price = gpu_price(base.machine, price_per_gpu_hour, price_tier)
     compiled = compile_engine(base)
     prefill_pool = decode_pool = None
@@ -167,7 +171,8 @@ def scenario(
         assert prefill_gpus is not None and decode_gpus is not None
         front = parallelism(base.model, base.machine, tp=prefill_tp or 1, pp=pp, dp=prefill_dp, ep=prefill_ep)
         prefill = with_parallelism(base, front)
-        require_fit(prefill, input_tokens)
+        if must_fit:
+            require_fit(prefill, input_tokens)
         prefill_pool = Pool(compile_engine(prefill), _instances("prefill_gpus", prefill_gpus, prefill))
         decode_pool = Pool(compiled, _instances("decode_gpus", decode_gpus, base))
     return Scenario(
@@ -179,6 +184,17 @@ def scenario(
         decode_pool,
         tuple(_assumptions(base, guess, acceptance, price, utilization, engine)),
     )
+
+
+def fits(question: Scenario, requests: Workload) -> Value:
+    """Tell whether requests fit: in the memory of every pool and in the context window; floats or arrays."""
+    plan = question.deployment
+    whole_context = requests.input_tokens + requests.output_tokens
+    roomy = missing_bytes(plan, whole_context) <= 0
+    if question.prefill_pool is not None:
+        roomy = roomy & (missing_bytes(question.prefill_pool.engine.deployment, requests.input_tokens) <= 0)
+    limit = plan.context_limit
+    return roomy if limit is None else roomy & (whole_context <= limit)
 
 
 def _check_pools(gpus: int | None, tp: int | None, prefill_gpus: int | None, decode_gpus: int | None) -> bool:
