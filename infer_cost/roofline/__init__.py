@@ -74,10 +74,10 @@ _MODULES = {
     ),
     "pipeline": ("pipeline_bubble_fraction pipeline_time pipeline_token_time pipeline_idle_share"),
     "energy": ("energy_per_token tokens_per_joule kernel_energy electricity_cost electricity_cost_per_million_tokens"),
-    "cost": (
-        "cost_per_token cost_per_million_tokens cost_at_utilization rental_cost api_bill "
-        "blended_price all_in_cost_per_million ownership_cost_per_token annuity gross_margin "
-        "break_even_tokens peak_flops_per_price"
+    "cost": "cost_per_token cost_per_million_tokens api_bill blended_price all_in_cost_per_million",
+    "ownership": (
+        "rental_cost ownership_cost_per_token annuity cost_at_utilization gross_margin break_even_tokens "
+        "peak_flops_per_price"
     ),
 }
 FORMULA_MODULES = {name: module for module, names in _MODULES.items() for name in names.split()}

@@ -177,7 +177,7 @@ def electricity_cost_per_million_tokens(
     Returns
     -------
     float
-        Cost of a million tokens, c_M [USD]
+        Cost of a million tokens, c_M [USD/Mtok]
 
     Notes
     -----
