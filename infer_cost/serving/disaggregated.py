@@ -60,7 +60,7 @@ def disaggregated_state(
     wait: Value = 0.0
     token = token_time(back, decoding / decode.instances, requests.mean_context, without)
     residence = _sum(admission, first.passes.total_s, transfer, requests.decode_steps * token.total_s)
-    for _ in range(1 if alone else _ROUNDS):
+    for _ in range(_ROUNDS):
         token = token_time(back, maximum(decoding / decode.instances, 1.0), requests.mean_context, without)
         served = requests.decode_steps * token.total_s
         service = _sum(admission, first.passes.total_s, transfer, served)
@@ -74,7 +74,7 @@ def disaggregated_state(
         decoding = maximum((decoding + minimum(rate * served, capacity)) / 2.0, 1.0)
         residence = service + wait
     if alone:
-        wait = wait * 0.0
+        residence, wait = residence - wait, wait * 0.0
     return SteadyState(
         running=minimum(flight, maximum(decoding, 1.0)),
         prefill=first.passes,

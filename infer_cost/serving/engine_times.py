@@ -92,7 +92,7 @@ def prefill_time(engine: CompiledEngine, new: Value, cached: Value, without: fro
     size = new / chunks
     # Attention's pairs grow linearly with what precedes a chunk, so the mean chunk stands for all of them.
     before = cached + size * (chunks - 1.0) / 2.0
-    load = Load(1.0, size, before, False, 1)
+    load = Load(1.0, size, before, False, 1, cached * 1.0)
     passes = pass_time(engine.prefill, load, without).times(chunks)
     bound = pass_bound(engine.prefill, Load(1.0, new * 1.0, cached * 1.0, False, 1))
     # Chunks follow each other through the pipeline: the last one leaves when all have passed, pp - 1 chunks later.

@@ -24,7 +24,8 @@ ACTIVATION_BYTES = 2
 class Load:
     """One forward pass: ``sequences`` on each attention-data-parallel rank, ``query`` new tokens in each of them.
 
-    ``cached`` tokens of each sequence are in the cache already. ``ranks`` is the number of data-parallel ranks, whose
+    ``cached`` tokens of each sequence are in the cache already; ``prefix`` of them were found there when the request
+    came, the others were put there by earlier chunks of the same prompt or earlier tokens. ``ranks`` is the number of data-parallel ranks, whose
     tokens meet in the experts.
     """
 
@@ -33,6 +34,7 @@ class Load:
     cached: Value
     decode: bool
     ranks: int = 1
+    prefix: Value = 0.0
 
     @property
     def tokens(self) -> Value:
@@ -42,10 +44,11 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """Bytes of one launch on one GPU: weights, cache, and activations."""
+    """Bytes of one launch on one GPU: weights, cache, the prefix that a prefill finds cached, and activations."""
 
     weights: Value = 0.0
     cache: Value = 0.0
+    prefix: Value = 0.0
     activations: Value = 0.0
 
 
@@ -177,7 +180,21 @@ class Attention:
     def traffic(self, load: Load, *, fewest: bool = False) -> Traffic:
         """The cache that is seen, once; queries in and sums out."""
         mixer = self.mixer
-        held = load.cached + load.query
+        everything = self._cache_bytes(load.cached + load.query, load)
+        prefix = everything - self._cache_bytes(load.cached + load.query - load.prefix, load)
+        score, value = (
+            (mixer.decode_score_dim, mixer.decode_value_dim) if load.decode else (mixer.score_dim, mixer.value_dim)
+        )
+        activations = load.query * self.heads * (score + value) * ACTIVATION_BYTES
+        return Traffic(
+            cache=load.sequences * (everything - prefix),
+            prefix=load.sequences * prefix,
+            activations=load.sequences * activations,
+        )
+
+    def _cache_bytes(self, held: Value, load: Load) -> Value:
+        """Bytes read of one sequence that holds ``held`` tokens."""
+        mixer = self.mixer
         entries = held / mixer.cache_stride
         if mixer.window is not None and not mixer.window_cache_elements:
             # In prefill every query's window slides on, so new tokens are all read once.
@@ -187,11 +204,7 @@ class Attention:
         cache = entries * self.cache_bytes + held / mixer.cache_stride * self.index_bytes
         if mixer.window_cache_elements and mixer.window is not None:
             cache = cache + minimum(held, mixer.window + load.query) * self.window_cache_bytes
-        score, value = (
-            (mixer.decode_score_dim, mixer.decode_value_dim) if load.decode else (mixer.score_dim, mixer.value_dim)
-        )
-        activations = load.query * self.heads * (score + value) * ACTIVATION_BYTES
-        return Traffic(cache=load.sequences * cache, activations=load.sequences * activations)
+        return cache
 
 
 def seen_pairs(query: Value, cached: Value, mixer: Mixer) -> Value:

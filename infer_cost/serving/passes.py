@@ -10,7 +10,7 @@ from infer_cost.roofline.dispatch import Value, maximum, where
 from infer_cost.serving.operators import Load, Operator
 from infer_cost.serving.program import Program
 
-Cause = Literal["cache", "floors", "scale_up", "scale_out", "host"]
+Cause = Literal["cache", "prefix", "floors", "scale_up", "scale_out", "host"]
 """Work that a stage of the request stands for and that can be left out to see what it exposes."""
 
 NOTHING: frozenset[Cause] = frozenset()
@@ -66,7 +66,7 @@ def pass_time(program: Program, load: Load, without: frozenset[Cause] = NOTHING)
     load : Load
         Sequences, new and cached tokens; floats or arrays
     without : set of causes
-        Work to leave out: cache traffic, kernel floors, transfers inside or beyond the domain, host time
+        Work to leave out: cache traffic, a cached prefix's, kernel floors, transfers inside or beyond the domain, host
 
     Returns
     -------
@@ -98,7 +98,8 @@ def pass_time(program: Program, load: Load, without: frozenset[Cause] = NOTHING)
 def _work(operator: Operator, load: Load, without: frozenset[Cause]) -> tuple[Value, Value]:
     traffic = operator.traffic(load)
     cache = 0.0 if "cache" in without else traffic.cache
-    return operator.flops(load), traffic.weights + cache + traffic.activations
+    prefix = 0.0 if "prefix" in without else traffic.prefix
+    return operator.flops(load), traffic.weights + cache + prefix + traffic.activations
 
 
 def _compute_bound(operator: Operator, t_compute: Value, t_memory: Value) -> Value:
@@ -133,7 +134,7 @@ def pass_bound(program: Program, load: Load) -> Value:
     for operator in program.operators:
         moved = operator.traffic(load, fewest=True)
         arithmetic = arithmetic + operator.flops(load) / operator.peak_flops * operator.launches
-        traffic = traffic + (moved.weights + moved.cache) / program.memory_bandwidth * operator.launches
+        traffic = traffic + (moved.weights + moved.cache + moved.prefix) / program.memory_bandwidth * operator.launches
     for transfer in program.transfers:
         wire = wire + transfer.wire_time(load) * transfer.launches
     return maximum(arithmetic, traffic, wire)
