@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -359,3 +360,20 @@ def _digits(value: float) -> str:
     decimals = max(0, 2 - math.floor(math.log10(abs(value)) + 1e-12))
     text = f"{value:,.{decimals}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _reader(stated: str, what: str, *, bits: bool = False) -> Callable[..., float]:
+    """Make the reader of one kind of quantity."""
+
+    def read(text: str | float, *, field: str = what) -> float:
+        return parse(text, stated, field=field, bits=bits)
+
+    read.__doc__ = f"Read a {what} in {stated}; see :func:`parse`."
+    return read
+
+
+parse_bytes = _reader("B", "size")
+parse_bandwidth = _reader("B/s", "bandwidth", bits=True)  # networks are quoted in bits
+parse_flops = _reader("FLOP/s", "rate")
+parse_power = _reader("W", "power")
+parse_duration = _reader("s", "duration")
