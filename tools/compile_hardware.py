@@ -16,8 +16,8 @@ from typing import Any
 
 from infer_cost.hardware_specs.memory import usable_memory
 from infer_cost.hardware_specs.names import normalise
-from infer_cost.hardware_specs.quantities import FIELDS, peak_flops, price_usd
-from infer_cost.hardware_specs.schema import AcceleratorFile, FormatRow, GpuHour, Source, Sourced, SystemRow
+from infer_cost.hardware_specs.quantities import FIELDS, PEAK, SECTIONS, Measure
+from infer_cost.hardware_specs.schema import AcceleratorFile, FigureRow, FormatRow, GpuHour, Source, Sourced, SystemRow
 
 HARDWARE = Path(__file__).resolve().parent.parent / "infer_cost" / "hardware_specs"
 CONFIDENCES = ("two-sources", "one-source", "recalled", "derived")
@@ -30,6 +30,7 @@ def compile_all(data: Path) -> dict[str, str]:
     return {
         "catalog": dump(compile_catalog(data, sources)),
         "formats": dump(compile_formats(data, sources)),
+        "infrastructure": dump(compile_infrastructure(data, sources)),
     }
 
 
@@ -63,7 +64,7 @@ def accelerator_row(file: AcceleratorFile) -> Row:
     if file.scale_up_domain:
         values["scale_up_domain"] = [file.scale_up_domain.value, origin(file.scale_up_domain)]
     for precision, value in file.peak_flops.items():
-        values[f"peak_flops.{precision}"] = [peak_flops(value.value), origin(value)]
+        values[f"peak_flops.{precision}"] = [PEAK.read(value.value, field=precision), origin(value)]
     keep = (
         "name",
         "vendor",
@@ -93,8 +94,6 @@ def system_row(row: SystemRow) -> Row:
     """One system in base units, each value with its provenance."""
     values = quantities(row)
     values["gpus"] = [row.gpus.value, origin(row.gpus)]
-    if row.price:
-        values["price_usd"] = [price_usd(row.price.value), origin(row.price)]
     keep = ("name", "accelerator", "status", "aliases", "notes")
     return {key: getattr(row, key) for key in keep} | {"values": values}
 
@@ -102,10 +101,10 @@ def system_row(row: SystemRow) -> Row:
 def quantities(model: AcceleratorFile | SystemRow) -> Row:
     """The fields that carry a unit, by the name they have in the result."""
     found = {}
-    for field, (result, parse) in FIELDS.items():
+    for field, measure in FIELDS.items():
         value = getattr(model, field, None)
         if value is not None:
-            found[result] = [parse(value.value, field=field), origin(value)]
+            found[measure.result] = [measure.read(value.value, field=field), origin(value)]
     return found
 
 
@@ -164,6 +163,35 @@ def compile_formats(data: Path, sources: dict[str, Source]) -> Row:
     }
     table["sources"] = cited(table, sources)
     return table
+
+
+def compile_infrastructure(data: Path, sources: dict[str, Source]) -> Row:
+    """Links, switches, optics, latencies and the cost of owning, section by section."""
+    content = read(data / "infrastructure.toml")
+    if content.keys() != SECTIONS.keys():
+        raise ValueError(f"infrastructure.toml: sections {sorted(content.keys() ^ SECTIONS.keys())}")
+    table: Row = {"sections": {}}
+    for name, rows in content.items():
+        measure = SECTIONS[name]
+        checked = {key: FigureRow.model_validate(row) for key, row in rows.items()}
+        table["sections"][name] = {
+            "unit": measure.unit,
+            "rows": {
+                key: [row.name, *(figure(value, measure) for value in (row.value, row.low, row.high)), origin(row)]
+                for key, row in checked.items()
+            },
+        }
+    table["sources"] = cited(table, sources)
+    return table
+
+
+def figure(value: str | float | None, measure: Measure) -> float | None:
+    """A figure in the unit of its section."""
+    if isinstance(value, str):
+        return measure.read(value, field=measure.result)
+    if value is not None and not measure.low <= value <= measure.high:
+        raise ValueError(f"{measure.result}: {value} isn't between {measure.low} and {measure.high}")
+    return value
 
 
 def origin(value: Sourced) -> list[Any]:

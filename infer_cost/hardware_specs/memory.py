@@ -6,12 +6,11 @@ DRIVER_BYTES = 0.6 * 2**30
 """What the driver keeps of the memory that its tool shows: an H100 shows 81,559 MiB and PyTorch finds 79.2 GiB,
 an H200 143,771 MiB and 139.8 GiB, a B200 183,359 MiB and 178.35 GiB."""
 
-ESTIMATED_SHARE = 0.96
-"""Share of the gigabytes on the box that is left where neither the driver's nor a framework's figure is known."""
-
-
 def usable_memory(memory_bytes: float, shown_bytes: float | None = None) -> tuple[float, str]:
     """Return the bytes that a process can allocate, and how they were found.
+
+    Where neither the driver's nor a framework's figure is known, the decimal gigabytes on the box are taken: chips
+    come in GiB, 7 % more, and error correction and the driver take up to as much.
 
     Parameters
     ----------
@@ -34,4 +33,4 @@ def usable_memory(memory_bytes: float, shown_bytes: float | None = None) -> tupl
     """
     if shown_bytes is not None:
         return shown_bytes - DRIVER_BYTES, "what the driver's tool shows, less the 0.6 GiB that it keeps"
-    return memory_bytes * ESTIMATED_SHARE, f"estimate: {ESTIMATED_SHARE:.0%} of the memory as sold"
+    return memory_bytes, "estimate: as many decimal bytes as it is sold with"

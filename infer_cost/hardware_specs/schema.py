@@ -126,3 +126,49 @@ class FormatRow(Sourced):
     block_size: Annotated[int, Field(ge=1)] = 1
     compute: Annotated[list[Precision], Field(min_length=1)]
     aliases: list[Text] = []
+
+
+class FigureRow(Sourced):
+    """A figure around the machines: a value, a range, or both."""
+
+    name: Text
+    value: Quantity | float | None = None
+    low: Quantity | float | None = None
+    high: Quantity | float | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> FigureRow:
+        if self.value is None and (self.low is None or self.high is None):
+            raise ValueError("needs a value or a range")
+        return self
+
+
+class Given(Strict):
+    """A user's figure with where it was read, if they like."""
+
+    value: Quantity
+    source: str = ""
+    note: str = ""
+
+
+Figure = Quantity | Given
+
+
+class UserMachine(Strict):
+    """A machine as its owner describes it: four numbers suffice, ``base`` takes the rest from a bundled one."""
+
+    name: Text
+    base: str | None = Field(None, description="id of a bundled machine to start from")
+    vendor: str | None = None
+    architecture: str | None = Field(None, description="efficiencies of chips of the same architecture are used")
+    memory: Figure | None = Field(None, description='memory of one accelerator, such as "80 GB"')
+    usable_memory: Figure | None = Field(None, description="what a process can allocate of it")
+    memory_bandwidth: Figure | None = Field(None, description='such as "3.35 TB/s"')
+    peak_flops: dict[Precision, Figure] = Field({}, description='dense rates by precision, such as "989 TFLOP/s"')
+    scale_up_bandwidth: Figure | None = Field(None, description="one way, from one accelerator to the others")
+    scale_up_domain: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    scale_out_bandwidth: Figure | None = Field(None, description="one way, one accelerator's share of the NICs")
+    host_bandwidth: Figure | None = Field(None, description="one way, to the memory of the CPU")
+    power: Figure | None = Field(None, description='of one accelerator, such as "700 W"')
+    l2: Figure | None = None
+    price_per_gpu_hour: Annotated[float, Field(ge=0, lt=1000)] | None = Field(None, description="US dollars")

@@ -145,3 +145,5 @@ class Machine:
     prices: tuple[GpuHourPrice, ...] = ()
     system: System | None = None
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    """What looks wrong with figures that the user gave; to be printed, not to be refused."""
