@@ -1,0 +1,93 @@
+"""``infer-cost memory``: bytes of weights and KV cache, what fits, how many sequences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from infer_cost.cli.options import (
+    ENGINE,
+    FORMATS,
+    OPTIONAL_MACHINE,
+    PARALLEL,
+    Explain,
+    Json,
+    Model,
+    library_options,
+    with_options,
+)
+from infer_cost.cli.output import bar, bold, count, emit_json, gigabytes, plain, wrap
+
+if TYPE_CHECKING:
+    from infer_cost.serving.memory import MemoryPlan
+
+
+@with_options(OPTIONAL_MACHINE, PARALLEL, FORMATS, ENGINE)
+def command(
+    model: Model,
+    context: Annotated[int | None, typer.Option(metavar="N", help="Tokens of a sequence.")] = None,
+    explain: Explain = False,
+    as_json: Json = False,
+    **options: Any,
+) -> int:
+    """Count parameters, weight bytes and KV bytes of a model; with --hardware, what fits and how many sequences.
+
+    Example: infer-cost memory llama-3.1-70b --hardware h100-sxm --gpus 4 --weights fp8 --context 32768
+    """
+    from infer_cost.serving.memory import fit_error, memory_plan
+
+    ready = library_options(options)
+    plan = memory_plan(model, context=context, **ready)
+    problem = fit_error(plan)
+    if as_json:
+        document = plain(plan)
+        if problem is not None:
+            document["error"] = {"message": problem.message, "field": "gpus", "allowed": None, "hint": problem.hint}
+        emit_json(document)
+    else:
+        _print(plan)
+        if explain:
+            from infer_cost.cli.explanation import print_memory
+
+            print_memory(plan)
+    if problem is not None:
+        typer.echo(f"infer-cost: {problem}", err=True)
+        return problem.exit_code
+    return 0
+
+
+def _print(plan: MemoryPlan) -> None:
+    print(bold(f"{plan.model}, weights {plan.weights}, KV cache {plan.kv}") + "\n")
+    rows = [
+        ("parameters", f"{count(plan.parameters_total)}"),
+        ("active a token", f"{count(plan.parameters_active)}"),
+        ("weights", gigabytes(plan.weight_bytes)),
+        ("KV cache a token", f"{count(plan.kv_bytes_per_token)} B"),
+        ("  beyond all windows", f"{count(plan.kv_growth_bytes_per_token)} B"),
+        (f"KV cache at {count(plan.context)} tokens", gigabytes(plan.kv_bytes_per_sequence)),
+    ]
+    if plan.state_bytes_per_sequence:
+        rows.append(("recurrent state a sequence", gigabytes(plan.state_bytes_per_sequence)))
+    if plan.hardware is not None:
+        rows += [("", ""), *_machine_rows(plan)]
+    for name, value in rows:
+        print(f"{name:<34}{value}".rstrip())
+    if plan.notes:
+        print("\nAssumed:")
+        for line in plan.notes:
+            print(wrap(f"- {line}"))
+
+
+def _machine_rows(plan: MemoryPlan) -> list[tuple[str, str]]:
+    usable = plan.usable_bytes_per_gpu or 1.0
+    parts = [
+        ("weights", plan.weight_bytes_per_gpu or 0.0),
+        ("activations", plan.activation_bytes_per_gpu or 0.0),
+        ("runtime", plan.runtime_bytes_per_gpu or 0.0),
+        ("left for KV cache", plan.kv_budget_bytes_per_gpu or 0.0),
+    ]
+    rows = [(f"usable on each of {plan.gpus} GPUs", gigabytes(usable))]
+    rows += [(f"  {name}", f"{gigabytes(value):>10}  {bar(value / usable, 24)}".rstrip()) for name, value in parts]
+    rows.append((f"sequences of {count(plan.context)} tokens", count(plan.max_concurrent_sequences)))
+    return rows
