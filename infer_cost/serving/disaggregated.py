@@ -40,6 +40,7 @@ def disaggregated_state(
     without: frozenset[Cause] = NOTHING,
     *,
     alone: bool = False,
+    bounds: bool = True,
 ) -> SteadyState:
     """Steady state of a prefill pool that feeds a decode pool.
 
@@ -48,7 +49,7 @@ def disaggregated_state(
     """
     front, back = prefill.engine, decode.engine
     machine = back.deployment.machine
-    first = prefill_time(front, requests.new_tokens * 1.0, requests.cached_tokens * 1.0, without)
+    first = prefill_time(front, requests.new_tokens * 1.0, requests.cached_tokens * 1.0, without, bounds=bounds)
     inside = prefill.gpus + decode.gpus <= machine.scale_up_domain
     hidden = ("scale_up" if inside else "scale_out") in without
     transfer: Value = 0.0 if hidden else kv_transfer_time(prefill, decode, requests.input_tokens * 1.0)
@@ -58,10 +59,11 @@ def disaggregated_state(
     decoding = maximum(minimum(flight, capacity), 1.0)
     servers = float(prefill.instances)
     wait: Value = 0.0
-    token = token_time(back, decoding / decode.instances, requests.mean_context, without)
+    token = token_time(back, decoding / decode.instances, requests.mean_context, without, bounds=bounds)
     residence = _sum(admission, first.passes.total_s, transfer, requests.decode_steps * token.total_s)
     for _ in range(_ROUNDS):
-        token = token_time(back, maximum(decoding / decode.instances, 1.0), requests.mean_context, without)
+        batch = maximum(decoding / decode.instances, 1.0)
+        token = token_time(back, batch, requests.mean_context, without, bounds=bounds)
         served = requests.decode_steps * token.total_s
         service = _sum(admission, first.passes.total_s, transfer, served)
         fastest = servers / first.occupancy_s

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from infer_cost.roofline.dispatch import Value, ceil, maximum
+from infer_cost.roofline.dispatch import Value, ceil, maximum, where
 from infer_cost.roofline.speculative import speculative_expected_tokens
 from infer_cost.serving.deployment import Deployment
 from infer_cost.serving.operators import Load
@@ -58,20 +58,32 @@ class TokenTime:
         return self.step.total_s + self.draft_s
 
 
-def token_time(engine: CompiledEngine, batch: Value, context: Value, without: frozenset[Cause] = NOTHING) -> TokenTime:
-    """Time of one emitted token at a batch; with speculation, of a verify pass and its drafts over the tokens won."""
+def token_time(
+    engine: CompiledEngine, batch: Value, context: Value, without: frozenset[Cause] = NOTHING, *, bounds: bool = True
+) -> TokenTime:
+    """Time of one emitted token at a batch; with speculation, of a verify pass and its drafts over the tokens won.
+
+    Without ``bounds`` the bound is left at 0, which saves a sweep a fifth of its time.
+    """
     speculation = engine.deployment.speculation
     if speculation is None:
         load = decode_load(engine, batch, context)
-        return TokenTime(pass_time(engine.decode, load, without), 0.0, pass_bound(engine.decode, load))
+        bound = pass_bound(engine.decode, load) if bounds else 0.0
+        return TokenTime(pass_time(engine.decode, load, without), 0.0, bound)
     won = speculative_expected_tokens(speculation.acceptance, speculation.draft_tokens)
     load = decode_load(engine, batch, context, 1.0 + speculation.draft_tokens)
     verify = pass_time(engine.decode, load, without)
     plain = decode_step(engine, batch, context, without)
     draft = plain.total_s * speculation.draft_cost_ratio * speculation.draft_tokens
     # The bound emits every guess: the most tokens that a verify pass can win.
-    bound = pass_bound(engine.decode, load) / (1.0 + speculation.draft_tokens)
+    bound = pass_bound(engine.decode, load) / (1.0 + speculation.draft_tokens) if bounds else 0.0
     return TokenTime(verify.times(1.0 / won), draft / won, bound)
+
+
+def choose(condition: Value, yes: TokenTime, no: TokenTime) -> TokenTime:
+    """Return one of two times where a condition holds and the other one elsewhere."""
+    step = PassTime(*(where(condition, getattr(yes.step, f), getattr(no.step, f)) for f in PassTime.__slots__))
+    return TokenTime(step, where(condition, yes.draft_s, no.draft_s), where(condition, yes.bound_s, no.bound_s))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +97,9 @@ class PrefillTime:
     """Seconds of the engine that one prefill takes: less than its latency when pipeline stages overlap."""
 
 
-def prefill_time(engine: CompiledEngine, new: Value, cached: Value, without: frozenset[Cause] = NOTHING) -> PrefillTime:
+def prefill_time(
+    engine: CompiledEngine, new: Value, cached: Value, without: frozenset[Cause] = NOTHING, *, bounds: bool = True
+) -> PrefillTime:
     """Time to compute ``new`` prompt tokens after ``cached`` ones, in chunks of the engine's token budget."""
     deployment = engine.deployment
     chunks = maximum(ceil(new / float(deployment.max_batched_tokens)), 1.0)
@@ -94,7 +108,7 @@ def prefill_time(engine: CompiledEngine, new: Value, cached: Value, without: fro
     before = cached + size * (chunks - 1.0) / 2.0
     load = Load(1.0, size, before, False, 1, cached * 1.0)
     passes = pass_time(engine.prefill, load, without).times(chunks)
-    bound = pass_bound(engine.prefill, Load(1.0, new * 1.0, cached * 1.0, False, 1))
+    bound = pass_bound(engine.prefill, Load(1.0, new * 1.0, cached * 1.0, False, 1)) if bounds else 0.0
     # Chunks follow each other through the pipeline: the last one leaves when all have passed, pp - 1 chunks later.
     stages = float(deployment.parallel.pp)
     share = (chunks + stages - 1.0) / (chunks * stages)

@@ -60,7 +60,9 @@ class Estimate:
     assumptions: tuple[str, ...]
 
 
-def state_of(question: Scenario, without: frozenset[Cause] = NOTHING, *, alone: bool = False) -> SteadyState:
+def state_of(
+    question: Scenario, without: frozenset[Cause] = NOTHING, *, alone: bool = False, bounds: bool = True
+) -> SteadyState:
     """Steady state of a scenario, aggregated or disaggregated."""
     requests = Requests(
         question.requests.input_tokens,
@@ -69,8 +71,9 @@ def state_of(question: Scenario, without: frozenset[Cause] = NOTHING, *, alone: 
         question.requests.concurrency,
     )
     if question.prefill_pool is not None and question.decode_pool is not None:
-        return disaggregated_state(question.prefill_pool, question.decode_pool, requests, without, alone=alone)
-    return steady_state(question.engine, requests, without, alone=alone)
+        pools = question.prefill_pool, question.decode_pool
+        return disaggregated_state(*pools, requests, without, alone=alone, bounds=bounds)
+    return steady_state(question.engine, requests, without, alone=alone, bounds=bounds)
 
 
 def estimate(model: Any, hardware: Any, **options: Any) -> Estimate:
@@ -236,7 +239,7 @@ def attention_flops_per_token(model: Architecture) -> float:
     return total
 
 
-def _relation(plan: Deployment) -> dict[str, float]:
+def relation(plan: Deployment) -> dict[str, float]:
     """Return the symbols of the two formulas below for a deployment."""
     program = compile_program(plan, "decode")
     attention = [op.peak_flops for op in program.operators if "attention" in op.name or "mla" in op.name]
@@ -256,7 +259,7 @@ def optimal_batch_of(plan: Deployment, context: float) -> float | None:
     """Batch at which a decode step's arithmetic takes as long as its traffic, or None when none does."""
     import math
 
-    batch = float(optimal_batch_with_kv(weight_bytes(plan.model, plan.weights), context=context, **_relation(plan)))
+    batch = float(optimal_batch_with_kv(weight_bytes(plan.model, plan.weights), context=context, **relation(plan)))
     return batch if math.isfinite(batch) else None
 
 
@@ -264,5 +267,5 @@ def critical_context_of(plan: Deployment) -> float | None:
     """Context beyond which no batch makes decode compute-bound, or None when there is none."""
     import math
 
-    context = float(critical_context(**_relation(plan)))
+    context = float(critical_context(**relation(plan)))
     return context if math.isfinite(context) else None

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from infer_cost.roofline.dispatch import Value, maximum, minimum, where
-from infer_cost.serving.engine_times import CompiledEngine, prefill_time, token_time
+from infer_cost.roofline.dispatch import Value, is_array, maximum, minimum, where
+from infer_cost.serving.engine_times import CompiledEngine, TokenTime, choose, prefill_time, token_time
 from infer_cost.serving.memory import sequences_that_run
 from infer_cost.serving.passes import NOTHING, Cause, PassTime
 
@@ -74,7 +74,12 @@ class SteadyState:
 
 
 def steady_state(
-    engine: CompiledEngine, requests: Requests, without: frozenset[Cause] = NOTHING, *, alone: bool = False
+    engine: CompiledEngine,
+    requests: Requests,
+    without: frozenset[Cause] = NOTHING,
+    *,
+    alone: bool = False,
+    bounds: bool = True,
 ) -> SteadyState:
     """Steady state of one engine that prefills and decodes.
 
@@ -93,6 +98,8 @@ def steady_state(
         Work to leave out
     alone : bool
         Leave out what other requests cause: interference and waiting
+    bounds : bool
+        Also compute the lower bounds; a sweep does without
 
     Returns
     -------
@@ -103,8 +110,8 @@ def steady_state(
     ranks = float(deployment.parallel.dp)
     capacity = sequences_that_run(deployment, requests.input_tokens + requests.output_tokens)
     running = maximum(minimum(requests.concurrency * 1.0, capacity), 1.0)
-    prefill = prefill_time(engine, requests.new_tokens * 1.0, requests.cached_tokens * 1.0, without)
-    token = token_time(engine, running, requests.mean_context, without)
+    prefill = prefill_time(engine, requests.new_tokens * 1.0, requests.cached_tokens * 1.0, without, bounds=bounds)
+    token = _token_of_running(engine, requests, capacity, without, bounds=bounds)
     steps = maximum(requests.decode_steps, 1.0)
     others = 0.0 if alone else maximum(running / ranks, 1.0) - 1.0
     interference = others * prefill.occupancy_s / steps
@@ -128,6 +135,28 @@ def steady_state(
         residence_s=alive * (1.0 if alone else 1.0 + surplus),
         gpus=deployment.gpus,
     )
+
+
+def _token_of_running(
+    engine: CompiledEngine, requests: Requests, capacity: Value, without: frozenset[Cause], *, bounds: bool
+) -> TokenTime:
+    """Time of a token with as many requests as run: all in flight, or as many as the cache has room for.
+
+    On a grid the two are computed apart and then chosen from: what is in flight doesn't depend on the lengths, and
+    the room doesn't depend on what is in flight, so each is computed for few values where their minimum has many.
+    """
+    flight = maximum(requests.concurrency * 1.0, 1.0)
+    room = maximum(capacity, 1.0)
+    context = requests.mean_context
+    if not is_array(flight, room) or getattr(flight, "shape", ()) == getattr(room, "shape", ()):
+        return token_time(engine, minimum(flight, room), context, without, bounds=bounds)
+    free = flight <= room
+    if free.all():
+        return token_time(engine, flight, context, without, bounds=bounds)
+    full = token_time(engine, room, context, without, bounds=bounds)
+    if not free.any():
+        return full
+    return choose(free, token_time(engine, flight, context, without, bounds=bounds), full)
 
 
 def _wait(

@@ -9,6 +9,7 @@ from typing import Any
 from infer_cost.errors import unknown_name
 from infer_cost.hardware_specs.efficiency._scopes import Level, engine_order, read_rows, scopes
 from infer_cost.hardware_specs.types import Accelerator
+from infer_cost.roofline.dispatch import maximum, minimum
 
 FAMILIES = (
     "gemm",
@@ -93,11 +94,17 @@ def kernel_time(t_compute: Any, t_memory: Any, model: KernelModel) -> Any:
     ----------
     .. [1] Kernel timings in aiconfigurator-core 0.12.0 (Apache-2.0), read 2026-11-30; see ``fits/README.md``.
     """
-    p = model.sharpness
-    busy = ((t_compute / model.compute_efficiency) ** p + (t_memory / model.memory_efficiency) ** p) ** (
-        1 / p
-    )
-    return model.floor_s + busy
+    compute, memory = t_compute / model.compute_efficiency, t_memory / model.memory_efficiency
+    return model.floor_s + _overlapped(compute, memory, model.sharpness)
+
+
+def _overlapped(compute: Any, memory: Any, p: float) -> Any:
+    """The p-norm of two times; with the greater one taken out, it costs a power less and can't underflow."""
+    if p == 1.0:
+        return compute + memory
+    greater = maximum(compute, memory)
+    ratio = minimum(compute, memory) / maximum(greater, 1e-300)
+    return greater * (1.0 + ratio**p) ** (1.0 / p)
 
 
 def kernel_model(
