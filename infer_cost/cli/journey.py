@@ -25,9 +25,7 @@ def command(
     prompt_file: Annotated[
         str | None, typer.Option(metavar="FILE", help="Count the prompt's tokens in this text file.")
     ] = None,
-    tokenizer: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The tokenizer.json that counts them.")
-    ] = None,
+    tokenizer: Annotated[str | None, typer.Option(metavar="FILE", help="The tokenizer.json that counts them.")] = None,
     numbering: Annotated[str, typer.Option(help="digest, or article for the other document's stages.")] = "digest",
     provider: Annotated[
         str | None, typer.Option(metavar="PROVIDER/MODEL", help="Add this provider's bill for the request.")
@@ -147,7 +145,14 @@ def _print_counterfactuals(trip: Journey) -> None:
 
 def _print_routes(trip: Journey) -> None:
     rows = [
-        [r.what, f"{r.gpus} x {r.hardware}", seconds(r.ttft_s), seconds(r.tpot_s), seconds(r.e2e_s), dollars(r.cost_usd)]
+        [
+            r.what,
+            f"{r.gpus} x {r.hardware}",
+            seconds(r.ttft_s),
+            seconds(r.tpot_s),
+            seconds(r.e2e_s),
+            dollars(r.cost_usd),
+        ]
         for r in trip.routing
     ]
     if rows:

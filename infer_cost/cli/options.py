@@ -60,7 +60,9 @@ _TEXT = str | None
 
 MACHINE = (
     Option("hardware", str, ..., "A machine's name, or a TOML file that describes it.", "NAME|FILE"),
-    Option("set_", list[str], [], "Replace a datasheet value, e.g. memory_bandwidth='4 TB/s'.", "FIELD=VALUE", ("--set",)),
+    Option(
+        "set_", list[str], [], "Replace a datasheet value, e.g. memory_bandwidth='4 TB/s'.", "FIELD=VALUE", ("--set",)
+    ),
 )
 OPTIONAL_MACHINE = (MACHINE[0]._replace(kind=_TEXT, default=None), MACHINE[1])
 
@@ -156,6 +158,8 @@ def pairs(settings: list[str], field: str) -> dict[str, str]:
     for setting in settings:
         name, equals, value = setting.partition("=")
         if not equals or not name.strip() or not value.strip():
-            raise InputError(f"--{field} {setting!r} isn't NAME=VALUE", field=field, value=setting, allowed="NAME=VALUE")
+            raise InputError(
+                f"--{field} {setting!r} isn't NAME=VALUE", field=field, value=setting, allowed="NAME=VALUE"
+            )
         found[name.strip()] = value.strip()
     return found

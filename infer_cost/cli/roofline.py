@@ -69,7 +69,5 @@ def _print(report: RooflineReport) -> None:
     ]
     for name, value in rows:
         print(f"{name:<34}{value}")
-    print()
-    print(report.chart)
     for line in report.notes:
         print(wrap(f"- {line}"))

@@ -9,7 +9,7 @@ from infer_cost.model_specs.architecture import Architecture
 from infer_cost.model_specs.counts import counts
 from infer_cost.model_specs.kv import element_bytes, kv_growth_bytes_per_token
 from infer_cost.model_specs.weights import weight_bytes
-from infer_cost.roofline.batch import critical_context, optimal_batch_with_kv
+from infer_cost.roofline import critical_context, optimal_batch_with_kv
 from infer_cost.roofline.dispatch import Value, maximum, minimum
 from infer_cost.serving.deployment import Deployment
 from infer_cost.serving.disaggregated import disaggregated_state

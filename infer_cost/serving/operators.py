@@ -13,8 +13,8 @@ from typing import Literal, Protocol
 from infer_cost.hardware_specs.efficiency.collectives import CollectiveModel, collective_time
 from infer_cost.hardware_specs.efficiency.kernels import KernelModel
 from infer_cost.model_specs.architecture import Mixer
+from infer_cost.roofline import experts_hit
 from infer_cost.roofline.dispatch import Value, ceil, clip, minimum
-from infer_cost.roofline.moe import experts_hit
 
 ACTIVATION_BYTES = 2
 """Activations travel in 16 bits."""
@@ -25,8 +25,8 @@ class Load:
     """One forward pass: ``sequences`` on each attention-data-parallel rank, ``query`` new tokens in each of them.
 
     ``cached`` tokens of each sequence are in the cache already; ``prefix`` of them were found there when the request
-    came, the others were put there by earlier chunks of the same prompt or earlier tokens. ``ranks`` is the number of data-parallel ranks, whose
-    tokens meet in the experts.
+    came, the others were put there by earlier chunks of the same prompt or earlier tokens. ``ranks`` is the number of
+    data-parallel ranks, whose tokens meet in the experts.
     """
 
     sequences: Value

@@ -1,4 +1,4 @@
-"""Divide the engine's times among the stages: the total minus the total with a stage's work left out, in stage order."""
+"""Divide the engine's times among the stages: what the total loses when a stage's work is left out, in stage order."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from infer_cost.roofline.paging import kv_blocks
+from infer_cost.roofline import kv_blocks
 from infer_cost.serving.memory import sequences_that_run
 from infer_cost.serving.scenario import Scenario
 from infer_cost.stages.host_times import HostTime

@@ -50,7 +50,7 @@ def _routes(
         priced = [(cost, found) for found in elsewhere if (cost := price_of(found)) is not None]
         if priced:
             best = min(priced, key=lambda pair: pair[0])[1]
-            yield _alternative(f"cheapest {phase} among {', '.join(candidates)}", best, totals(best, hosts))
+            yield _alternative(f"the cheapest silicon for {phase}", best, totals(best, hosts))
 
 
 def _alternative(what: str, question: Scenario, result: Totals) -> Alternative:
@@ -110,4 +110,4 @@ def _phase_usd(question: Scenario, *, prefill: bool) -> float | None:
     state = state_of(question)
     share = prefill_share(question, state)
     spent = question.gpus * float(state.residence_s) / question.requests.concurrency * question.price.usd_per_second
-    return spent * (share if prefill else 1.0 - share)
+    return float(spent * (share if prefill else 1.0 - share))
