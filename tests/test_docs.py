@@ -1,0 +1,33 @@
+"""Every command shown in the README and the docs prints what is shown."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+_SPEC = importlib.util.spec_from_file_location("docs_examples", ROOT / "tools" / "docs_examples.py")
+assert _SPEC is not None and _SPEC.loader is not None
+docs_examples = importlib.util.module_from_spec(_SPEC)
+sys.modules["docs_examples"] = docs_examples
+_SPEC.loader.exec_module(docs_examples)
+
+EXAMPLES = [example for page in docs_examples.documents() for example in docs_examples.examples(page)]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: f"{e.document.name}: {e.command[2:60]}")
+def test_example_prints_what_is_shown(example: docs_examples.Example) -> None:
+    printed = docs_examples.run(example.command)
+    assert docs_examples.matches(example.shown, printed), f"{example.command}\nprinted:\n{printed}"
+
+
+def test_the_readme_has_examples() -> None:
+    assert any(example.document.name == "README.md" for example in EXAMPLES)
+
+
+def test_a_changed_figure_is_noticed() -> None:
+    assert docs_examples.matches("a\n...\nz", "a\nb\nc\nz")
+    assert not docs_examples.matches("a 1\nz", "a 2\nz")

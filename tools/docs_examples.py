@@ -1,0 +1,114 @@
+"""The examples of the README and the docs: run them, compare them with what is printed, or write them anew.
+
+``python tools/docs_examples.py`` rewrites the output of every example; the tests compare. An example is a line
+``$ infer-cost ...`` in a ``console`` block; what follows up to the next such line or the block's end is its output.
+A line ``...`` in it stands for any lines.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PROMPT = "$ infer-cost "
+BLOCK = re.compile(r"(?P<skip><!-- not run -->\n)?```console\n(?P<body>.*?)```", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Example:
+    """One command in a document and the output shown under it."""
+
+    document: Path
+    command: str
+    shown: str
+
+
+def documents() -> list[Path]:
+    """Every page whose examples are checked."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def split(body: str) -> list[tuple[str, str]]:
+    """Split a block into commands (joined over backslashes) and their outputs."""
+    found: list[tuple[str, str]] = []
+    lines = body.splitlines()
+    position = 0
+    while position < len(lines):
+        command = lines[position]
+        position += 1
+        while command.endswith("\\"):
+            command += "\n" + lines[position]
+            position += 1
+        output = []
+        while position < len(lines) and not lines[position].startswith("$ "):
+            output.append(lines[position])
+            position += 1
+        found.append((command, "\n".join(output)))
+    return found
+
+
+def examples(document: Path) -> list[Example]:
+    """Return the examples of a document."""
+    found = []
+    for block in BLOCK.finditer(document.read_text(encoding="utf-8")):
+        if not block["skip"]:
+            found += [Example(document, c, o) for c, o in split(block["body"]) if c.startswith(PROMPT)]
+    return found
+
+
+def run(command: str) -> str:
+    """Run a command line in this process and return what it prints, errors included, from the docs folder."""
+    from infer_cost.cli.main import run as run_infer_cost
+
+    arguments = shlex.split(command.replace("\\\n", " ")[len(PROMPT) :])
+    printed = io.StringIO()
+    before = Path.cwd()
+    os.environ.update(COLUMNS="100", NO_COLOR="1")
+    os.chdir(ROOT / "docs")
+    try:
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed), contextlib.suppress(SystemExit):
+            run_infer_cost(arguments)
+    finally:
+        os.chdir(before)
+    return "\n".join(line.rstrip() for line in printed.getvalue().splitlines()).strip("\n")
+
+
+def matches(shown: str, printed: str) -> bool:
+    """Tell whether the output shown is the output printed, ``...`` lines standing for any."""
+    parts = [re.escape(part) for part in re.split(r"(?m)^\.\.\.$\n?", shown.strip("\n"))]
+    return re.fullmatch(r"(?:.*\n)*?".join(parts) + r"\s*", printed + "\n", re.DOTALL) is not None
+
+
+def refresh(document: Path) -> bool:
+    """Write the output of every example anew (those with ``...`` lines are left alone); tell whether it changed."""
+    text = document.read_text(encoding="utf-8")
+
+    def rewritten(block: re.Match[str]) -> str:
+        if block["skip"]:
+            return block[0]
+        lines = []
+        for command, shown in split(block["body"]):
+            lines.append(command)
+            fresh = command.startswith(PROMPT) and not re.search(r"(?m)^\.\.\.$", shown)
+            output = run(command) if fresh else shown
+            lines += [output] if output else []
+        return "```console\n" + "\n".join(lines) + "\n```"
+
+    new = BLOCK.sub(rewritten, text)
+    if new != text:
+        document.write_text(new, encoding="utf-8")
+    return new != text
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+    for page in documents():
+        if refresh(page):
+            print(f"rewrote {page.relative_to(ROOT)}")
