@@ -64,7 +64,7 @@ def accelerator_row(file: AcceleratorFile) -> Row:
     if file.scale_up_domain:
         values["scale_up_domain"] = [file.scale_up_domain.value, origin(file.scale_up_domain)]
     for precision, value in file.peak_flops.items():
-        values[f"peak_flops.{precision}"] = [PEAK.read(value.value, field=precision), origin(value)]
+        values[f"peak_flops.{precision}"] = [rounded(PEAK.read(value.value, field=precision)), origin(value)]
     keep = (
         "name",
         "vendor",
@@ -104,7 +104,7 @@ def quantities(model: AcceleratorFile | SystemRow) -> Row:
     for field, measure in FIELDS.items():
         value = getattr(model, field, None)
         if value is not None:
-            found[measure.result] = [measure.read(value.value, field=field), origin(value)]
+            found[measure.result] = [rounded(measure.read(value.value, field=field)), origin(value)]
     return found
 
 
@@ -188,10 +188,15 @@ def compile_infrastructure(data: Path, sources: dict[str, Source]) -> Row:
 def figure(value: str | float | None, measure: Measure) -> float | None:
     """A figure in the unit of its section."""
     if isinstance(value, str):
-        return measure.read(value, field=measure.result)
+        return rounded(measure.read(value, field=measure.result))
     if value is not None and not measure.low <= value <= measure.high:
         raise ValueError(f"{measure.result}: {value} isn't between {measure.low} and {measure.high}")
     return value
+
+
+def rounded(value: float) -> float:
+    """A figure without what the prefixes of its unit add in the sixteenth digit."""
+    return float(f"{value:.12g}")
 
 
 def origin(value: Sourced) -> list[Any]:
@@ -216,6 +221,8 @@ def cited(table: Row, sources: dict[str, Source]) -> Row:
     walk(table)
     if missing := keys - sources.keys():
         raise ValueError(f"no source called {', '.join(sorted(missing))}")
+    if unclear := [key for key in keys if "; " in sources[key].text]:
+        raise ValueError(f"a semicolon separates sources, and stands in {unclear}")
     return {key: [sources[key].text, sources[key].read.isoformat()] for key in sorted(keys)}
 
 

@@ -6,6 +6,7 @@ DRIVER_BYTES = 0.6 * 2**30
 """What the driver keeps of the memory that its tool shows: an H100 shows 81,559 MiB and PyTorch finds 79.2 GiB,
 an H200 143,771 MiB and 139.8 GiB, a B200 183,359 MiB and 178.35 GiB."""
 
+
 def usable_memory(memory_bytes: float, shown_bytes: float | None = None) -> tuple[float, str]:
     """Return the bytes that a process can allocate, and how they were found.
 
