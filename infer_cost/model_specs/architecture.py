@@ -22,7 +22,7 @@ Role = Literal[
     "expert",  # routed experts: the matrix stands once, `copies` says how many
     "shared_expert",
     "latent",  # projections into and out of a latent expert width
-    "router",
+    "router",  # small matrices that choose: expert routers, an indexer's head weights; kept in 16 bits
     "embedding",
     "head",
 ]
@@ -133,6 +133,8 @@ class LayerGroup:
 
     layer: Layer
     count: int
+    indices: tuple[int, ...] = ()
+    """Where in the stack the layers stand, from 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +145,9 @@ class Component:
     kind: Literal["mtp", "vision", "audio", "copies", "buffers", "scales", "other"]
     elements: int
     note: str = ""
+    layer: Layer | None = None
+    """The layer that the component repeats ``modules`` times (multi-token prediction)."""
+    modules: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +160,7 @@ class Quantization:
     formats: Mapping[Role, str]
     default: str = "bf16"
     mixed_bits: Mapping[Role, float] = field(default_factory=dict)
-    """Average bits a weight of roles whose layers are held in different formats."""
+    """Average bits a weight of roles that are held in several formats, or in one that has no id."""
     kv_format: str | None = None
     method: str = ""
 

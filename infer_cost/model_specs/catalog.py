@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from infer_cost.errors import InputError, unknown_name
+from infer_cost.errors import InputError, join_names, unknown_name
 from infer_cost.model_specs.architecture import Architecture
 from infer_cost.model_specs.config_file import read_json
 
@@ -150,11 +151,19 @@ def _is_path(given: str | Path, path: Path) -> bool:
         return False
 
 
+def nearest(name: str) -> str:
+    """Return the catalog's names that are nearest to a name, joined; empty when none is near."""
+    key = name.lower().replace("_", "-")
+    names = _index()["names"]
+    ids = dict.fromkeys(names[match] for match in get_close_matches(key, names, n=6, cutoff=0.6))
+    return join_names(list(ids)[:3])
+
+
 def _unknown(name: str) -> InputError:
     return unknown_name(
         "model",
         name,
-        _index()["names"],
+        model_ids(),
         field="model",
         hint="`infer-cost catalog models` lists all; a path to a config.json works too",
     )
@@ -175,5 +184,7 @@ def from_file(path: Path, *, assume: str | None = None) -> Architecture:
 
     path = path.expanduser()
     data = read_json(path)
+    beside = (path if path.is_dir() else path.parent) / "hf_quant_config.json"
+    side_file = read_json(beside) if beside.is_file() and beside != path else None
     name = path.parent.name if path.name == "config.json" else path.stem
-    return replace(read_config(data, assume=assume), name=name or "config", source=str(path))
+    return replace(read_config(data, assume=assume, side_file=side_file), name=name or "config", source=str(path))

@@ -49,14 +49,13 @@ def layer_groups(kinds: Iterable[Kind], build: Callable[[Kind], Layer]) -> tuple
 
     Kinds that turn out to build the same layer share a group.
     """
-    counts: dict[Kind, int] = {}
-    for kind in kinds:
-        counts[kind] = counts.get(kind, 0) + 1
-    groups: dict[Layer, int] = {}
-    for kind, count in counts.items():
-        layer = build(kind)
-        groups[layer] = groups.get(layer, 0) + count
-    return tuple(LayerGroup(layer, count) for layer, count in groups.items())
+    places: dict[Kind, list[int]] = {}
+    for index, kind in enumerate(kinds):
+        places.setdefault(kind, []).append(index)
+    groups: dict[Layer, list[int]] = {}
+    for kind, indices in places.items():
+        groups.setdefault(build(kind), []).extend(indices)
+    return tuple(LayerGroup(layer, len(indices), tuple(sorted(indices))) for layer, indices in groups.items())
 
 
 def attention_mixer(
@@ -178,7 +177,8 @@ def indexer_part(hidden: int, q_rank: int, index_heads: int, index_dim: int) -> 
     return Part(
         (
             Matrix("indexer.wq_b", q_rank, index_heads * index_dim, "indexer", "replicated"),
-            Matrix("indexer.wk_weights", hidden, index_dim + index_heads, "indexer", "replicated"),
+            Matrix("indexer.wk", hidden, index_dim, "indexer", "replicated"),
+            Matrix("indexer.weights_proj", hidden, index_heads, "router", "replicated"),
         ),
         2 * index_dim,
     )

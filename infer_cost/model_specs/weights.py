@@ -12,6 +12,7 @@ from typing import get_args
 
 from infer_cost.hardware_specs.formats import number_format
 from infer_cost.model_specs.architecture import Architecture, Layer, Matrix, Role
+from infer_cost.model_specs.gguf import MIXES, VECTOR_BITS, gguf_bits
 
 KEPT_ROLES: frozenset[Role] = frozenset(("embedding", "head", "router"))
 """Roles that quantised checkpoints leave in 16 bits as a rule."""
@@ -89,9 +90,13 @@ def weight_formats(
     >>> formats.ids["attention"], formats.bits["attention"], formats.ids["head"]
     ('nvfp4', 4.5, 'bf16')
     """
-    if weights is None or weights == "checkpoint":
+    key = "checkpoint" if weights is None else weights.strip().lower().replace("-", "_")
+    if key == "checkpoint":
         formats = _checkpoint(architecture)
+    elif key in MIXES:
+        formats = _gguf(architecture, key)
     else:
+        assert weights is not None
         formats = _chosen(number_format(weights).id, everywhere)
     if head is None:
         return formats
@@ -108,6 +113,11 @@ def _chosen(name: str, everywhere: bool) -> WeightFormats:
     ids: dict[Role, str] = {role: KEPT_FORMAT if role in KEPT_ROLES and not everywhere else name for role in ROLES}
     bits = _bits(ids)
     return WeightFormats(name, ids, bits, bits["attention"] if everywhere else 16.0)
+
+
+def _gguf(architecture: Architecture, mix: str) -> WeightFormats:
+    bits = dict.fromkeys(ROLES, 16.0) | gguf_bits(architecture, mix)
+    return WeightFormats(mix, dict.fromkeys(ROLES, mix if mix != "mxfp4_moe" else "mxfp4"), bits, VECTOR_BITS)
 
 
 def _checkpoint(architecture: Architecture) -> WeightFormats:

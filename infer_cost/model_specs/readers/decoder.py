@@ -12,7 +12,6 @@ from typing import Literal
 
 from infer_cost.model_specs.architecture import Architecture, Component, Ffn, Layer
 from infer_cost.model_specs.config import Config
-from infer_cost.model_specs.counts import layer_elements
 from infer_cost.model_specs.parts import (
     Part,
     attention_mixer,
@@ -249,7 +248,7 @@ def _components(
         if modules and not config.has("num_nextn_predict_layers"):
             config.note(f"{modules} multi-token prediction module assumed; no key counts them")
     if modules:
-        parts.append(shared.mtp(config, layer_elements(layer()), modules))
+        parts.append(shared.mtp(config, layer(), modules))
         if traits.mtp_copies:
             copies = traits.mtp_copies * modules * config.integer("vocab_size") * shared.hidden_size(config)
             parts.append(Component("copies", copies, "embedding and head stored again with the module"))

@@ -34,10 +34,10 @@ def read(config: Config) -> Architecture:
         )
     ]
     if mtp:
-        body = layer_elements(v4_layer(config, hidden, 0))
+        layer = v4_layer(config, hidden, 0)
         # Beside its layer: two projections of hidden states, three norms and its own mix of the streams.
         extra = 2 * hidden * hidden + 3 * hidden + _head_mix(hidden, streams)
-        components.append(Component("mtp", mtp * (body + extra), "next-token prediction"))
+        components.append(Component("mtp", mtp * (layer_elements(layer) + extra), "multi-token prediction", layer, mtp))
     return shared.architecture(
         config,
         layer_groups(ratios[:layers], lambda ratio: v4_layer(config, hidden, ratio)),
@@ -107,7 +107,7 @@ def _compressors(config: Config, hidden: int, width: int, ratio: int) -> list[Pa
     queries = Part(
         (
             Matrix("indexer.wq_b", config.integer("q_lora_rank"), heads * dim, "indexer", "replicated"),
-            Matrix("indexer.weights_proj", hidden, heads, "indexer", "replicated"),
+            Matrix("indexer.weights_proj", hidden, heads, "router", "replicated"),
         )
     )
     return [

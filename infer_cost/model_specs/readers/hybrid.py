@@ -7,7 +7,6 @@ from collections.abc import Callable
 from infer_cost.errors import InputError
 from infer_cost.model_specs.architecture import Architecture, Ffn, Layer, Matrix, Mixer
 from infer_cost.model_specs.config import MAX_LAYERS, Config
-from infer_cost.model_specs.counts import layer_elements
 from infer_cost.model_specs.parts import (
     NO_FFN,
     NO_MIXER,
@@ -40,7 +39,7 @@ def _qwen(config: Config) -> Architecture:
     components = []
     if next_token:
         layer = _qwen_layer(config, hidden, "full_attention", sparse[-1])
-        components.append(shared.mtp(config, layer_elements(layer), next_token))
+        components.append(shared.mtp(config, layer, next_token))
         if not config.has("mtp_num_hidden_layers"):
             config.note("one multi-token prediction module assumed; no key of the config counts it")
     return shared.architecture(
@@ -120,14 +119,25 @@ def _nemotron(config: Config) -> Architecture:
     if modules:
         ahead = _nemotron_kinds(config, "mtp_hybrid_override_pattern", "mtp_layers_block_type")
     if ahead:
-        blocks = sum(layer_elements(_nemotron_block(config, hidden, kind)) for kind in ahead)
-        components.append(shared.mtp(config, blocks, modules))
+        blocks = [_nemotron_block(config, hidden, kind) for kind in ahead]
+        components.append(shared.mtp(config, _joined(blocks), modules))
     return shared.architecture(
         config,
         layer_groups(kinds, lambda kind: _nemotron_block(config, hidden, kind)),
         hidden=hidden,
         tied=False,
         components=tuple(components),
+    )
+
+
+def _joined(blocks: list[Layer]) -> Layer:
+    """Return one layer that holds a mixer and a network from blocks of their own."""
+    return Layer(
+        mixer=next((block.mixer for block in blocks if block.mixer.kind != "none"), NO_MIXER),
+        ffn=next((block.ffn for block in blocks if block.ffn.kind != "none"), NO_FFN),
+        matrices=tuple(matrix for block in blocks for matrix in block.matrices),
+        vectors=sum(block.vectors for block in blocks),
+        expert_vectors=sum(block.expert_vectors for block in blocks),
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from infer_cost.errors import InputError
 from infer_cost.model_specs.architecture import Architecture, Component, Ffn, Layer
 from infer_cost.model_specs.config import Config
-from infer_cost.model_specs.counts import layer_elements
 from infer_cost.model_specs.parts import (
     Part,
     build_layer,
@@ -93,7 +92,7 @@ def _components(config: Config, hidden: int, sparse_layers: int) -> tuple[Compon
     if modules:
         indexer = "full" if config.has("index_topk") else ""
         layer = latent_layer(config, hidden, indexer=indexer, sparse=experts > 0)
-        parts.append(shared.mtp(config, layer_elements(layer), modules))
+        parts.append(shared.mtp(config, layer, modules))
         if config.text("model_type") != "glm_moe_dsa":  # GLM shares them, DeepSeek stores them again
             copies = 2 * config.integer("vocab_size") * hidden * modules
             parts.append(Component("copies", copies, "embedding and head stored again with the module"))

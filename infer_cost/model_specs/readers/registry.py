@@ -10,6 +10,7 @@ from typing import Any, cast
 from infer_cost.errors import InputError, unknown_name
 from infer_cost.model_specs.architecture import Architecture
 from infer_cost.model_specs.config import Config
+from infer_cost.model_specs.quantization import read_quantization
 
 _LATENT = ("deepseek_v2", "deepseek_v3", "deepseek_v32", "kimi_k2", "glm_moe_dsa", "mistral4", "minicpm3")
 _LEGACY = (
@@ -44,7 +45,9 @@ READERS: dict[str, str] = {
 """Module of each ``model_type``."""
 
 
-def read_config(data: Mapping[str, Any], *, assume: str | None = None) -> Architecture:
+def read_config(
+    data: Mapping[str, Any], *, assume: str | None = None, side_file: Mapping[str, Any] | None = None
+) -> Architecture:
     """Read a config file's content.
 
     Parameters
@@ -53,6 +56,8 @@ def read_config(data: Mapping[str, Any], *, assume: str | None = None) -> Archit
         The JSON object of a ``config.json``.
     assume : str, optional
         A model type to read it as when its own is unknown (``llama``).
+    side_file : Mapping[str, Any], optional
+        Content of the ``hf_quant_config.json`` beside it.
 
     Returns
     -------
@@ -70,9 +75,13 @@ def read_config(data: Mapping[str, Any], *, assume: str | None = None) -> Archit
     kind = config.text("model_type")
     if kind not in READERS:
         config = _assumed(config, kind, assume)
+    kind = kind or config.text("model_type")
     reader = importlib.import_module(f"infer_cost.model_specs.readers.{READERS[config.text('model_type')]}")
     architecture = cast(Architecture, reader.read(config))
-    return replace(architecture, model_type=kind or architecture.model_type)
+    architecture = replace(architecture, model_type=kind)
+    quantization, note = read_quantization(data, architecture, side_file)
+    notes = (*architecture.notes, note) if note else architecture.notes
+    return replace(architecture, quantization=quantization, notes=notes)
 
 
 def _assumed(config: Config, kind: str, assume: str | None) -> Config:

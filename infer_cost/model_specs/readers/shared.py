@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from infer_cost.errors import InputError
-from infer_cost.model_specs.architecture import Architecture, Component, Ffn, LayerGroup
+from infer_cost.model_specs.architecture import Architecture, Component, Ffn, Layer, LayerGroup
 from infer_cost.model_specs.config import Config
+from infer_cost.model_specs.counts import layer_elements
 from infer_cost.model_specs.parts import Part, embedding, moe_ffn, output_head
 
 EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts")
@@ -200,14 +201,15 @@ def experts(
     )
 
 
-def mtp(config: Config, layer: int, modules: int, note: str = "next-token prediction") -> Component:
-    """Return the parameters of multi-token prediction modules that each hold ``layer`` parameters.
+def mtp(config: Config, layer: Layer, modules: int) -> Component:
+    """Return multi-token prediction modules that each hold one layer.
 
     Beside its layer a module has the projection of two hidden states into one, their norms, and the norm
     before its head.
     """
     hidden = hidden_size(config)
-    return Component("mtp", modules * (layer + 2 * hidden * hidden + 3 * hidden), note)
+    elements = modules * (layer_elements(layer) + 2 * hidden * hidden + 3 * hidden)
+    return Component("mtp", elements, "multi-token prediction", layer, modules)
 
 
 def router_buffers(total: int) -> Component:

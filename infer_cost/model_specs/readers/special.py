@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 from infer_cost.model_specs.architecture import Architecture, Component, Layer, LayerGroup, Matrix, Mixer
 from infer_cost.model_specs.config import Config
-from infer_cost.model_specs.counts import layer_elements
 from infer_cost.model_specs.parts import (
     NO_FFN,
     NO_MIXER,
@@ -108,13 +107,16 @@ def _longcat(config: Config) -> Architecture:
     modules = config.count("num_nextn_predict_layers", default=1)
     vocab = config.integer("vocab_size")
     components = (
-        shared.mtp(config, layer_elements(half), modules),
+        shared.mtp(config, half, modules),
         Component("copies", modules * vocab * hidden, "embedding stored again with the prediction module"),
         shared.router_buffers(blocks * (experts + zero)),
     )
     return shared.architecture(
         config,
-        (LayerGroup(half, 2 * blocks), LayerGroup(mixture, blocks)),
+        (
+            LayerGroup(half, 2 * blocks, tuple(range(2 * blocks))),
+            LayerGroup(mixture, blocks, tuple(range(blocks))),
+        ),
         hidden=hidden,
         tied=False,
         components=components,
@@ -200,7 +202,7 @@ def _step(config: Config) -> Architecture:
     components = [shared.router_buffers((layers - first) * config.integer(*shared.EXPERTS))]
     if modules:
         window = next((window for window in windows if window), None)
-        components.append(shared.mtp(config, layer_elements(build((window, False))), modules))
+        components.append(shared.mtp(config, build((window, False)), modules))
         vocab = config.integer("vocab_size")
         components.append(Component("copies", modules * vocab * hidden, "a head for each prediction module"))
     kinds = [(windows[index], index >= first) for index in range(layers)]
