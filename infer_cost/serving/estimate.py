@@ -5,17 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from infer_cost.model_specs.architecture import Architecture
-from infer_cost.model_specs.counts import counts
-from infer_cost.model_specs.kv import element_bytes, kv_growth_bytes_per_token
-from infer_cost.model_specs.weights import weight_bytes
-from infer_cost.roofline import critical_context, optimal_batch_with_kv
 from infer_cost.roofline.dispatch import Value, maximum, minimum
-from infer_cost.serving.deployment import Deployment
 from infer_cost.serving.disaggregated import disaggregated_state
+from infer_cost.serving.limits import critical_context_of, every_weight_read, optimal_batch_of
 from infer_cost.serving.memory import budget, sequence_bytes_per_gpu
 from infer_cost.serving.passes import NOTHING, Cause
-from infer_cost.serving.program import compile_program
 from infer_cost.serving.ranges import Range, rate_range, spreads, time_range
 from infer_cost.serving.scenario import Scenario, scenario
 from infer_cost.serving.steady import Requests, SteadyState, steady_state
@@ -137,7 +131,9 @@ def estimate_of(question: Scenario) -> Estimate:
         mfu=_mfu(question, state),
         mbu=state.token.bytes_moved / (plan.machine.accelerator.memory_bandwidth * state.tpot_s),
         kv_occupancy=_kv_occupancy(question, state),
-        optimal_batch=optimal_batch_of(plan, requests.input_tokens + requests.output_tokens / 2),
+        optimal_batch=optimal_batch_of(
+            plan, every_weight_read(plan), requests.input_tokens + requests.output_tokens / 2
+        ),
         critical_context_tokens=critical_context_of(plan),
         cost_per_million_input_tokens_usd=paid[0],
         cost_per_million_output_tokens_usd=paid[1],
@@ -223,49 +219,3 @@ def _kv_occupancy(question: Scenario, state: SteadyState) -> float:
         per_rank /= question.decode_pool.instances
     held = sequence_bytes_per_gpu(plan, requests.input_tokens + requests.output_tokens / 2.0) * per_rank
     return min(1.0, float(held) / max(budget(plan).kv, 1.0))
-
-
-def attention_flops_per_token(model: Architecture) -> float:
-    """FLOPs of decode attention for each sequence and each token of a long context.
-
-    Windowed layers don't grow with the context, so only the others count; a sparse layer's indexer does.
-    """
-    total = 0.0
-    for group in model.groups:
-        mixer = group.layer.mixer
-        grows = mixer.window is None and mixer.sparse_topk is None
-        pairs = 2.0 * mixer.heads * (mixer.decode_score_dim + mixer.decode_value_dim) if grows else 0.0
-        total += group.count * (pairs + 2.0 * mixer.index_heads * mixer.index_dim) / mixer.cache_stride
-    return total
-
-
-def relation(plan: Deployment) -> dict[str, float]:
-    """Return the symbols of the two formulas below for a deployment."""
-    program = compile_program(plan, "decode")
-    attention = [op.peak_flops for op in program.operators if "attention" in op.name or "mla" in op.name]
-    gemms = [op.peak_flops for op in program.operators if op.name not in ("lm_head", "sampling", "small kernels")]
-    peak = max(gemms)
-    return {
-        "active_parameters": float(counts(plan.model).active_without_embedding),
-        "peak_flops": peak,
-        "memory_bandwidth": plan.machine.accelerator.memory_bandwidth,
-        "kv_bytes_per_token": kv_growth_bytes_per_token(plan.model, element_bytes(plan.kv.id)),
-        "attention_flops": attention_flops_per_token(plan.model),
-        "attention_peak_flops": attention[0] if attention else peak,
-    }
-
-
-def optimal_batch_of(plan: Deployment, context: float) -> float | None:
-    """Batch at which a decode step's arithmetic takes as long as its traffic, or None when none does."""
-    import math
-
-    batch = float(optimal_batch_with_kv(weight_bytes(plan.model, plan.weights), context=context, **relation(plan)))
-    return batch if math.isfinite(batch) else None
-
-
-def critical_context_of(plan: Deployment) -> float | None:
-    """Context beyond which no batch makes decode compute-bound, or None when there is none."""
-    import math
-
-    context = float(critical_context(**relation(plan)))
-    return context if math.isfinite(context) else None

@@ -9,11 +9,9 @@ from typing import Any
 from infer_cost.checks import whole
 from infer_cost.model_specs.counts import counts
 from infer_cost.model_specs.kv import element_bytes, kv_bytes_per_sequence
-from infer_cost.model_specs.weights import weight_bytes_by_role
 from infer_cost.roofline import (
     arithmetic_intensity,
     critical_context,
-    experts_hit,
     optimal_batch,
     optimal_batch_with_kv,
     ridge_point,
@@ -24,7 +22,7 @@ from infer_cost.roofline import (
     t_mem,
 )
 from infer_cost.serving.deployment import Deployment, deployment
-from infer_cost.serving.estimate import relation
+from infer_cost.serving.limits import every_weight_read, relation, weights_read
 from infer_cost.serving.steps import Input, Step, datasheet
 
 
@@ -60,22 +58,6 @@ class RooflineReport:
     tokens_per_s_bound: float
     steps: tuple[Step, ...]
     notes: tuple[str, ...] = ()
-
-
-def weights_read(plan: Deployment, batch: float) -> float:
-    """Bytes of weights that a decode step reads: an untied embedding is looked up, experts only where hit."""
-    by_role = dict(weight_bytes_by_role(plan.model, plan.weights))
-    if plan.model.head is not None:
-        by_role.pop("embedding", None)
-    experts = by_role.pop("expert", 0.0)
-    read = sum(by_role.values())
-    for group in plan.model.groups:
-        ffn = group.layer.ffn
-        if ffn.kind == "moe":
-            moe_layers = sum(g.count for g in plan.model.groups if g.layer.ffn.kind == "moe")
-            hit = experts_hit(ffn.experts, ffn.experts_per_token, batch) / ffn.experts
-            read += experts * group.count / moe_layers * hit
-    return float(read)
 
 
 def roofline_report(
@@ -120,7 +102,7 @@ def roofline_report(
     counted = counts(plan.model)
     looked_up = counted.active - counted.active_without_embedding
     total = float(counted.total - looked_up)
-    all_weights = weights_read(plan, math.inf) if counted.total > counted.active else read
+    all_weights = every_weight_read(plan)
     best = float(optimal_batch_with_kv(all_weights, context=context, **symbols))
     critical = float(critical_context(**symbols))
     without_kv = optimal_batch(peak, bandwidth, all_weights / total, total, symbols["active_parameters"])
