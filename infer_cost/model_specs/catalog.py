@@ -151,6 +151,12 @@ def _is_path(given: str | Path, path: Path) -> bool:
         return False
 
 
+def summary(model_id: str) -> dict[str, Any]:
+    """Return a catalog model's sizes as compiled: parameters, context and BF16 KV bytes a token."""
+    sizes: dict[str, Any] = _index()["models"][model_id]["sizes"]
+    return dict(sizes)
+
+
 def nearest(name: str) -> str:
     """Return the catalog's names that are nearest to a name, joined; empty when none is near."""
     key = name.lower().replace("_", "-")
