@@ -283,4 +283,4 @@ def _assumptions(
     said.append(f"GPUs are paid for while they serve {utilization:.0%} of the time")
     if guess is not None and acceptance is None:
         said.append(f"{guess.method}: {guess.acceptance:.0%} of draft tokens accepted (typical; set --acceptance)")
-    return [*said, *plan.model.notes]
+    return [*said, *plan.machine.cautions, *plan.model.notes]
