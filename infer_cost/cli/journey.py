@@ -7,17 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from infer_cost.cli.options import SCENARIO, Explain, Json, Model, library_options, pairs, with_options
-from infer_cost.cli.output import bar, bold, count, dollars, emit_json, seconds, table, width, wrap
+from infer_cost.cli.output import bar, bold, count, dollars, emit_json, seconds, table, wrap
 
 if TYPE_CHECKING:
     from infer_cost.serving.ranges import Range
     from infer_cost.stages.types import Journey, Stage
-
-EXAMPLE = (
-    "Example: infer-cost journey llama-3.1-70b --hardware h100-sxm --gpus 8 --weights fp8 "
-    "--input-tokens 12022 --output-tokens 500"
-)
-
 
 @with_options(SCENARIO)
 def command(
@@ -89,7 +83,7 @@ def _print(trip: Journey) -> None:
         f"{count(trip.concurrency)} request{'s' if trip.concurrency > 1 else ''} in flight\n"
     )
     print(_stage_table(trip))
-    print()
+    print("◀ the bottleneck: the largest share of the time in all\n")
     print(_totals_table(trip))
     if trip.bill_usd is not None:
         print(f"The provider's bill for this request: ${trip.bill_usd} (not part of the cost above)")
@@ -101,11 +95,11 @@ def _print(trip: Journey) -> None:
 def _stage_table(trip: Journey) -> str:
     whole = trip.e2e_s.expected
     rows = [_stage_row(stage, stage.e2e_s / whole, stage.number == trip.bottleneck) for stage in trip.stages]
-    return table(["", "stage", "TTFT", "a token", "in all", "cost", "limit", "share of the time"], rows, left=(1, 6, 7))
+    return table(["", "stage", "TTFT", "a token", "in all", "cost", "limit", "share"], rows, left=(1, 6, 7))
 
 
 def _stage_row(stage: Stage, share: float, largest: bool) -> list[str]:
-    mark = " <- largest" if largest else ""
+    mark = " ◀" if largest else ""
     return [
         str(stage.number),
         stage.name,
@@ -114,7 +108,7 @@ def _stage_row(stage: Stage, share: float, largest: bool) -> list[str]:
         seconds(stage.e2e_s),
         dollars(stage.cost_usd),
         "-" if stage.limited_by == "none" else stage.limited_by,
-        f"{bar(share, 8)} {share:.0%}{mark}" if share >= 0.005 else "",
+        f"{bar(share, 6)} {share:.0%}{mark}" if share >= 0.005 else "",
     ]
 
 
@@ -168,4 +162,3 @@ def _print_assumptions(trip: Journey) -> None:
         weak = [line for line in stage.assumptions if "assumed" in line or "recalled" in line]
         for line in weak:
             print(wrap(f"- stage {stage.number}: {line}"))
-    assert width() >= 40
