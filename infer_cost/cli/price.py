@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 def command(
     providers: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(metavar="PROVIDER/MODEL...", help="One, or several to compare; split at the first slash."),
-    ],
+    ] = None,
     input_tokens: Annotated[int, typer.Option(help="All input, cached and written parts included.")] = 0,
     output_tokens: Annotated[int, typer.Option(help="All output, reasoning included.")] = 0,
     cached_tokens: Annotated[int, typer.Option(help="Part of the input read from a cache.")] = 0,
@@ -66,6 +66,18 @@ def command(
     rows: Annotated[bool, typer.Option("--rows", help="List every row known: past, present, announced.")] = False,
     reveal: Annotated[bool, typer.Option("--reveal", help="What the list gives away about how it is served.")] = False,
     hardware: Annotated[str | None, typer.Option(help="With --reveal: the machine to hold the prices against.")] = None,
+    active_parameters: Annotated[
+        str | None, typer.Option(metavar="LOW..HIGH", help="With --reveal: parameters at work for a token.")
+    ] = None,
+    choose: Annotated[
+        str | None, typer.Option(metavar="FILE.toml", help="Rank providers by ten criteria that you filled in.")
+    ] = None,
+    workload: Annotated[
+        str | None,
+        typer.Option(
+            help="With --choose: voice-agent, nightly-batch, autonomous-agent, regulated-enterprise, balanced."
+        ),
+    ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="The arithmetic, the row and its source.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
 ) -> None:
@@ -86,10 +98,16 @@ def command(
     def find(name: str, how: str = service) -> Rates:
         return find_rates(name, service=how, at=moment, user_file=prices, rates=own)
 
-    if rows:
+    if choose is not None:
+        views.show_choice(choose, workload, show)
+    elif not providers:
+        raise InputError(
+            "which provider?", field="provider", allowed="PROVIDER/MODEL, such as anthropic/claude-sonnet-4-5"
+        )
+    elif rows:
         views.show_rows(list_rows(providers[0], user_file=prices), show)
     elif reveal:
-        views.show_reveal(find(providers[0]), hardware, show)
+        views.show_reveal(find(providers[0]), hardware, active_parameters, show)
     elif blend is not None:
         views.show_blends(providers, find, _mix(blend, hit_rate, write_share), batch_share, show)
     elif questions:

@@ -13,6 +13,7 @@ from infer_cost.errors import InputError
 FLAT_DAY = (1.0,) * 24
 OFFICE_DAY = (0.3,) * 7 + (0.8,) + (1.6,) * 10 + (1.0,) * 3 + (0.6,) * 3
 """Traffic by hour, relative: quiet nights, busy from eight to six."""
+DAYS = {"flat": FLAT_DAY, "office": OFFICE_DAY}
 _MOST_STEPS = 200_000
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from infer_cost.checks import finite
+from infer_cost.checks import finite, whole
 from infer_cost.economics.constants import SECONDS_PER_YEAR
+from infer_cost.economics.ownership import Ownership
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,3 +150,74 @@ def spend_path(price_fall: float, usage_growth: float, years: int) -> tuple[Spen
     """
     growth = spend_growth(price_fall, usage_growth)
     return tuple(SpendPoint(year, price_fall**-year, usage_growth**year, growth**year) for year in range(years + 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Purchase and power of a cluster, network and optics apart."""
+
+    gpus: int
+    machines_usd: float
+    network_usd: float
+    optics_usd: float
+    """Part of the network."""
+    machines_w: float
+    optics: OpticsPower
+    site_w: float
+    """At the building's PUE, with pluggable optics."""
+    tokens_per_s_per_megawatt: float | None
+    capital_usd_per_mtok: float | None
+
+    @property
+    def capital_usd(self) -> float:
+        """Machines and network [USD]."""
+        return self.machines_usd + self.network_usd
+
+
+def cluster(
+    owned: Ownership,
+    gpus: int,
+    links_per_gpu: float,
+    tokens_per_s_per_gpu: float | None = None,
+    utilization: float = 1.0,
+) -> Cluster:
+    """Return what a cluster costs to buy and draws, from what one GPU of it does.
+
+    Parameters
+    ----------
+    owned : Ownership
+        Purchase, power, network share and PUE of one GPU.
+    gpus : int
+        Their number.
+    links_per_gpu : float
+        Optical ends for each GPU over all switch layers, 1.6T each.
+    tokens_per_s_per_gpu : float, optional
+        What one delivers [token/s].
+    utilization : float
+        Share of the time that it does [1].
+
+    Examples
+    --------
+    >>> from infer_cost.economics.ownership import Ownership
+    >>> big = cluster(Ownership(55_000, 1944.0, network_share=0.15), 100_000, 5)
+    >>> round(big.capital_usd / 1e9, 2), round(big.site_w / 1e6), round(big.optics_usd / big.capital_usd, 2)
+    (6.47, 262, 0.09)
+    """
+    whole("gpus", gpus, high=10_000_000)
+    optics = optics_power(gpus, finite("links per GPU", links_per_gpu))
+    machines_w = owned.power_w * gpus
+    site = (machines_w + optics.pluggable_w) * owned.pue
+    rate = tokens_per_s_per_gpu
+    return Cluster(
+        gpus=gpus,
+        machines_usd=owned.purchase_usd * gpus,
+        network_usd=owned.network_usd * gpus,
+        optics_usd=owned.network_usd * gpus * owned.optics_share,
+        machines_w=machines_w,
+        optics=optics,
+        site_w=site,
+        tokens_per_s_per_megawatt=rate * gpus / (site / 1e6) if rate else None,
+        capital_usd_per_mtok=(
+            capital_per_million_tokens(owned.capital_usd, rate, owned.years, utilization) if rate else None
+        ),
+    )

@@ -18,7 +18,7 @@ from infer_cost.serving.estimate import Estimate, estimate_of
 from infer_cost.serving.ranges import Range
 from infer_cost.serving.scenario import Scenario, gpu_price, scenario
 
-_SIZES = (1, 2, 4, 8, 16, 32, 64, 72, 128)
+_SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
 _MOST_CONCURRENT = 4096
 
 
@@ -53,6 +53,7 @@ class OwnCost:
     requests_per_s: float
     """Of the whole deployment at full load."""
     output_tokens_per_s: float
+    output_tokens_per_s_per_gpu: Range
     tokens_per_joule: float | None
     output_tokens_per_s_per_watt: float | None
     output_tokens_per_s_per_megawatt: float | None
@@ -195,11 +196,14 @@ def _deployed(
             found.append(_loaded(model, machine, {**options, "gpus": gpus}, max_tpot_s))
         except CannotBeMetError as error:
             failure = error
+        except InputError as error:
+            # A size that the model's heads can't be cut into is passed over, not refused: nobody asked for it.
+            if error.field != "tp":
+                raise
         if len(found) == 3:
             break
     if not found:
-        assert failure is not None
-        raise failure
+        raise failure or CannotBeMetError("the model can't be cut into any number of GPUs", field="gpus")
     best = min(found, key=lambda one: one[1].cost_usd or 0.0)
     sizes = ", ".join(str(one[1].gpus) for one in found)
     best[2].append(f"{best[1].gpus} GPUs: the cheapest a request of {sizes}; set --gpus")
@@ -274,12 +278,14 @@ def _own_cost(
         usd_per_successful_request=cost_per_success(request, failure_share),
         requests_per_s=rate / requests.output_tokens,
         output_tokens_per_s=rate,
+        output_tokens_per_s_per_gpu=per_gpu,
         tokens_per_joule=answer.tokens_per_joule,
         output_tokens_per_s_per_watt=rate / power if power else None,
         output_tokens_per_s_per_megawatt=tokens_per_second_per_megawatt(rate, power, pue) if power else None,
         ttft_s=answer.ttft_s,
         tpot_s=answer.tpot_s,
-        assumptions=(*notes, *answer.assumptions),
+        # The GPU-hour is told in full elsewhere in the answer.
+        assumptions=(*notes, *(line for line in answer.assumptions if "a GPU-hour, tier" not in line)),
     )
 
 
@@ -293,15 +299,13 @@ def _as_cost(expected: float, rate: Range) -> Range:
     )
 
 
-def cost_sensitivity(cost: OwnCost, throughput: Range, *, spread: float = 0.2) -> tuple[Swing, ...]:
+def cost_sensitivity(cost: OwnCost, *, spread: float = 0.2) -> tuple[Swing, ...]:
     """Return which input moves the cost of a successful request most.
 
     Parameters
     ----------
     cost : OwnCost
-        The answer to take apart.
-    throughput : Range
-        Its throughput; moved over its range rather than by the spread.
+        The answer to take apart. Its throughput is moved over its own range, the rest by the spread.
     spread : float
         How far the other inputs are moved either way, as a share [1].
 
@@ -310,11 +314,13 @@ def cost_sensitivity(cost: OwnCost, throughput: Range, *, spread: float = 0.2) -
     tuple of Swing
         The widest first; ``at_low`` and ``at_high`` are dollars a successful request.
     """
+    throughput = cost.output_tokens_per_s_per_gpu
     base: dict[str, float] = {
         "throughput": throughput.expected,
         "utilization": cost.utilization,
-        "failure share": cost.failure_share or 0.02,
     }
+    if cost.failure_share:
+        base["failure share"] = cost.failure_share
     owned = cost.gpu_hour.owned
     names = ("purchase_usd", "years", "power_w", "pue", "usd_per_kwh", "financing_rate", "network_share")
     if owned is None:
@@ -329,8 +335,7 @@ def cost_sensitivity(cost: OwnCost, throughput: Range, *, spread: float = 0.2) -
             changed = {name: inputs[_label(name)] for name in names if _label(name) in inputs}
             hour = ownership_cost(replace(owned, **changed)).usd_per_gpu_hour
         seconds = cost.output_tokens / inputs["throughput"]
-        failures = inputs["failure share"] if cost.failure_share else 0.0
-        return cost_per_success(hour / 3600.0 * seconds / inputs["utilization"], failures)
+        return cost_per_success(hour / 3600.0 * seconds / inputs["utilization"], inputs.get("failure share", 0.0))
 
     low_use = cost.utilization * (1.0 - spread)
     ranges = {

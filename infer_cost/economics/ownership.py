@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from infer_cost.checks import finite
@@ -139,9 +140,9 @@ def capital_charge(capital_usd: float, years: float, rate: float = 0.0, residual
     ----------
     .. [1] The capital recovery factor; Park, Contemporary Engineering Economics (recalled).
     """
-    if rate == 0.0:
+    if rate < 1e-9:
         return (capital_usd - residual_usd) / years
-    discount = float((1.0 + rate) ** -years)
+    discount = math.exp(-years * math.log1p(rate))
     return (capital_usd - residual_usd * discount) * rate / (1.0 - discount)
 
 

@@ -7,9 +7,11 @@ implies. A vendor may have other reasons: the answer says "if so, then".
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
+from infer_cost.errors import InputError
+from infer_cost.hardware_specs.types import Machine
 from infer_cost.pricing.rates import Prices, Rates
 
 Bracket = tuple[float, float]
@@ -58,6 +60,42 @@ class Inference:
     formula: str
     reading: str
     """What it would mean, and under which assumption."""
+
+
+def assumptions_of(machine: Machine, active_parameters: Bracket | None = None) -> Assumptions:
+    """Return the assumptions for a machine: its FP8 rate, or BF16 where it has no FP8, and its default price.
+
+    Raises
+    ------
+    InputError
+        If the machine has neither rate, or the range of parameters is none.
+
+    Examples
+    --------
+    >>> from infer_cost.hardware_specs.catalog import hardware
+    >>> assumptions_of(hardware("a100-sxm-80gb")).bytes_per_weight
+    2.0
+    """
+    if active_parameters is not None and not 0 < active_parameters[0] <= active_parameters[1]:
+        raise InputError(
+            "the range of active parameters is none",
+            field="active_parameters",
+            value=active_parameters,
+            allowed="LOW..HIGH, both above 0",
+        )
+    chip = machine.accelerator
+    known = [(name, size) for name, size in (("fp8", 1.0), ("bf16", 2.0)) if name in chip.peak_flops]
+    if not known:
+        raise InputError(f"{machine.id} has no FP8 or BF16 rate", field="hardware", value=machine.id)
+    precision, size = known[0]
+    given = Assumptions(
+        machine=f"{machine.id} in {precision.upper()}",
+        peak_flops=chip.peak_flops[precision],
+        memory_bandwidth=chip.memory_bandwidth,
+        usd_per_gpu_hour=machine.prices[0].usd if machine.prices else None,
+        bytes_per_weight=size,
+    )
+    return given if active_parameters is None else replace(given, active_parameters=active_parameters)
 
 
 def kv_bytes_from_tier(
