@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -159,6 +158,8 @@ def summary(model_id: str) -> dict[str, Any]:
 
 def nearest(name: str) -> str:
     """Return the catalog's names that are nearest to a name, joined; empty when none is near."""
+    from difflib import get_close_matches
+
     key = name.lower().replace("_", "-")
     names = _index()["names"]
     ids = dict.fromkeys(names[match] for match in get_close_matches(key, names, n=6, cutoff=0.6))

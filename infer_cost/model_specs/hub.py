@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -65,14 +66,13 @@ def stored_parameters(repo_id: str) -> int | None:
 
 def _hub(repo_id: str) -> Any:
     try:
-        import huggingface_hub
+        return import_module("huggingface_hub")
     except ImportError:
         raise _failed(
             repo_id,
             "isn't in the catalog, and huggingface_hub, which would fetch it, isn't installed",
             f"pip install 'infer-cost[hub]' fetches it; {_PATH_HINT}",
         ) from None
-    return huggingface_hub
 
 
 def _fetcher(repo_id: str) -> Callable[[str], Path | None]:

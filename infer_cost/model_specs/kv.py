@@ -11,6 +11,7 @@ from typing import Any, Literal
 from infer_cost.errors import InputError
 from infer_cost.hardware_specs.formats import number_format
 from infer_cost.model_specs.architecture import Architecture, Mixer
+from infer_cost.model_specs.pages import attention_block_tokens
 from infer_cost.roofline.dispatch import ceil, minimum
 
 KvAllocator = Literal["exact", "paged", "unified"]
@@ -125,7 +126,7 @@ def kv_bytes_per_sequence(
     *,
     tp: int = 1,
     allocator: KvAllocator = "exact",
-    block_size: int = 16,
+    block_size: int | None = None,
     in_flight_tokens: int = 0,
     expand_latent: bool = False,
 ) -> Any:
@@ -143,10 +144,11 @@ def kv_bytes_per_sequence(
         Tensor-parallel ranks; the answer is for one of them.
     allocator : {"exact", "paged", "unified"}
         ``exact`` counts tokens, windows capped; ``paged`` rounds up to blocks, a window needs one block
-        more than it fills; ``unified`` charges every layer the whole context, as engines without
-        window-aware groups do.
-    block_size : int
-        Tokens a block, for ``paged`` and ``unified``.
+        more than it fills; ``unified`` is for engines that have pages of one size and no groups of layers:
+        every caching layer takes the whole context, at the bytes of the largest layer.
+    block_size : int, optional
+        Tokens a block, for ``paged`` and ``unified``; 16, and for hybrid models what their recurrent state asks
+        for, see :func:`~infer_cost.model_specs.pages.attention_block_tokens`.
     in_flight_tokens : int
         Tokens that a window layer keeps beyond its window while a batch of prompt tokens runs through.
     expand_latent : bool
@@ -172,24 +174,50 @@ def kv_bytes_per_sequence(
     """
     if allocator not in ALLOCATORS:
         raise InputError(
-            f"unknown KV allocator {allocator!r}", field="kv_allocator", value=allocator, allowed=", ".join(ALLOCATORS)
+            f"unknown KV allocator {allocator!r}",
+            field="kv_allocator",
+            value=allocator,
+            allowed=", ".join(ALLOCATORS),
+        )
+    if allocator == "exact":
+        block_size = None
+    elif block_size is None:
+        block_size = attention_block_tokens(architecture, bytes_per_element)
+    if allocator == "unified":
+        return _whole(context, block_size) * _unified_bytes_per_token(
+            architecture, bytes_per_element, tp, expand_latent
         )
     total: Any = 0.0
     for group in architecture.groups:
         mixer = group.layer.mixer
-        elements = _sequence_elements(mixer, context, allocator, block_size, in_flight_tokens, expand_latent)
+        elements = _sequence_elements(mixer, context, block_size, in_flight_tokens, expand_latent)
         total = total + elements * (group.count * bytes_per_element * rank_share(mixer, tp))
     return total
 
 
-def _sequence_elements(
-    mixer: Mixer, context: Any, allocator: KvAllocator, block_size: int, in_flight: int, expanded: bool
-) -> Any:
-    whole = context if allocator == "exact" else ceil(context / block_size) * block_size
-    if mixer.window is None or allocator == "unified":
+def _whole(context: Any, block_size: int | None) -> Any:
+    """Tokens that a context takes in whole blocks."""
+    return ceil(context / block_size) * block_size if block_size else context
+
+
+def _unified_bytes_per_token(architecture: Architecture, bytes_per_element: float, tp: int, expanded: bool) -> float:
+    largest = 0.0
+    layers = 0
+    for group in architecture.groups:
+        mixer = group.layer.mixer
+        elements = token_elements(mixer, expanded=expanded)
+        if elements:
+            layers += group.count
+            largest = max(largest, elements * rank_share(mixer, tp))
+    return layers * largest * bytes_per_element
+
+
+def _sequence_elements(mixer: Mixer, context: Any, block_size: int | None, in_flight: int, expanded: bool) -> Any:
+    whole = _whole(context, block_size)
+    if mixer.window is None:
         return whole * token_elements(mixer, expanded=expanded)
     kept = mixer.window + in_flight
-    if allocator == "paged":
+    if block_size:
         # A window that starts inside a block needs that block too.
         kept = (-(-kept // block_size) + 1) * block_size
     windowed = minimum(whole, kept)

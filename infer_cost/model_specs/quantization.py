@@ -15,6 +15,7 @@ from typing import Any
 from infer_cost.hardware_specs.formats import number_format
 from infer_cost.model_specs.architecture import Architecture, Quantization, Role
 from infer_cost.model_specs.config import Config
+from infer_cost.model_specs.readers.registry import NESTING
 
 LAYER_ROLES: tuple[Role, ...] = (
     "attention",
@@ -63,7 +64,7 @@ def read_quantization(
         None for 16 bits, and a note on what wasn't understood, empty otherwise.
     """
     raw = data.get("quantization_config")
-    for nest in ("text_config", "llm_config", "language_config"):
+    for nest in NESTING:
         if raw is None and isinstance(data.get(nest), dict):
             raw = data[nest].get("quantization_config")
     if raw is None and side_file:

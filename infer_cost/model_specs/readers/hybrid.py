@@ -1,8 +1,9 @@
-"""Models that mix attention with recurrences: Qwen3-Next and 3.5, Nemotron-H, Granite 4, Jamba."""
+"""Models that mix attention with recurrences: Qwen3-Next and 3.5, Nemotron-H, Granite 4, Jamba, Falcon-H1."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from infer_cost.errors import InputError
 from infer_cost.model_specs.architecture import Architecture, Ffn, Layer, Matrix, Mixer
@@ -267,6 +268,39 @@ def _mamba1(config: Config, hidden: int) -> tuple[Mixer, Part]:
     return mixer, Part(matrices, vectors)
 
 
+def _falcon_h1(config: Config) -> Architecture:
+    """Attention and a recurrence side by side in every layer: it caches tokens and keeps a state."""
+    hidden = shared.hidden_size(config)
+    heads, kv_heads, width = shared.heads(config)
+    attention = attention_mixer(heads, kv_heads, width)
+    state_heads = config.integer("mamba_n_heads")
+    inner = config.integer("mamba_d_ssm", default=config.integer("mamba_expand", default=2) * hidden)
+    recurrence, part = mamba2(
+        hidden,
+        state_heads,
+        inner // state_heads,
+        config.integer("mamba_d_state"),
+        config.integer("mamba_n_groups", default=1),
+        config.integer("mamba_d_conv", default=4),
+        conv_bias=config.flag("mamba_conv_bias", True),
+        proj_bias=config.flag("mamba_proj_bias"),
+    )
+    if not config.flag("mamba_rms_norm"):
+        part = part._replace(vectors=part.vectors - inner)
+    mixer = replace(
+        attention,
+        state_elements=recurrence.state_elements,
+        conv_state_elements=recurrence.conv_state_elements,
+        conv_kernel=recurrence.conv_kernel,
+    )
+    bias = config.flag("attention_bias")
+    projections = attention_part(hidden, attention, qkv_bias=bias, out_bias=bias)
+    ffn, network = dense_ffn(hidden, config.integer("intermediate_size"), bias=config.flag("mlp_bias"))
+    layer = build_layer(mixer, ffn, projections, part, network, vectors=2 * hidden)
+    layers = shared.layer_count(config)
+    return shared.architecture(config, layer_groups([layer] * layers, lambda same: same), hidden=hidden, tied=False)
+
+
 _READERS: dict[str, Callable[[Config], Architecture]] = {
     "qwen3_next": _qwen,
     "qwen3_5_text": _qwen,
@@ -274,4 +308,5 @@ _READERS: dict[str, Callable[[Config], Architecture]] = {
     "nemotron_h": _nemotron,
     "granitemoehybrid": _granite,
     "jamba": _jamba,
+    "falcon_h1": _falcon_h1,
 }

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 from infer_cost.model_specs.architecture import Architecture
 from infer_cost.model_specs.config import Config
+from infer_cost.model_specs.readers.registry import NESTING, READERS
 
-NESTING = ("text_config", "llm_config", "language_config")
 TEXT_TYPES = {
     "deepseek_vl_v2": "deepseek_v2",
     "gemma3": "gemma3_text",
@@ -48,7 +48,6 @@ _LLAMA_DEFAULTS = {
 def read(config: Config) -> Architecture:
     """Read the language model inside, and count the towers beside it."""
     from infer_cost.model_specs.readers import vision
-    from infer_cost.model_specs.readers.registry import READERS
 
     kind = config.text("model_type")
     text = _language_model(config, kind)

@@ -10,14 +10,13 @@ from typing import Any, cast
 from infer_cost.errors import InputError, unknown_name
 from infer_cost.model_specs.architecture import Architecture
 from infer_cost.model_specs.config import Config
-from infer_cost.model_specs.quantization import read_quantization
 
 _LATENT = ("deepseek_v2", "deepseek_v3", "deepseek_v32", "kimi_k2", "glm_moe_dsa", "mistral4", "minicpm3")
 _LEGACY = (
     "bloom", "dbrx", "falcon", "gpt2", "gpt_bigcode", "gpt_neox", "gptj", "mpt", "opt", "phi", "phi-msft",
     "phi3small",
 )  # fmt: skip
-_HYBRID = ("granitemoehybrid", "jamba", "nemotron_h", "qwen3_5_moe_text", "qwen3_5_text", "qwen3_next")
+_HYBRID = ("falcon_h1", "granitemoehybrid", "jamba", "nemotron_h", "qwen3_5_moe_text", "qwen3_5_text", "qwen3_next")
 _SPECIAL = ("llama4_text", "longcat_flash", "minimax_m3", "mllama_text_model", "nemotron-nas", "step3p7")
 _MULTIMODAL = (
     "deepseek_vl_v2", "gemma3", "gemma4", "internvl_chat", "kimi_k25", "llama4", "llava", "minimax_m3_vl",
@@ -31,6 +30,8 @@ _DECODER = (
     "qwen3_moe", "seed_oss", "smollm3", "stablelm", "starcoder2",
 )  # fmt: skip
 
+NESTING = ("text_config", "llm_config", "language_config")
+"""Keys under which multimodal files keep their language model."""
 READERS: dict[str, str] = {
     **dict.fromkeys(_DECODER, "decoder"),
     **dict.fromkeys(_LATENT, "latent"),
@@ -79,6 +80,19 @@ def read_config(
     reader = importlib.import_module(f"infer_cost.model_specs.readers.{READERS[config.text('model_type')]}")
     architecture = cast(Architecture, reader.read(config))
     architecture = replace(architecture, model_type=kind)
+    return _with_quantization(architecture, data, side_file)
+
+
+def _with_quantization(
+    architecture: Architecture, data: Mapping[str, Any], side_file: Mapping[str, Any] | None
+) -> Architecture:
+    """Add how the checkpoint is stored, for the files that say so."""
+    nested = (data.get(key) for key in NESTING)
+    places = [data, *(inner for inner in nested if isinstance(inner, dict))]
+    if side_file is None and not any("quantization_config" in place for place in places):
+        return architecture
+    from infer_cost.model_specs.quantization import read_quantization
+
     quantization, note = read_quantization(data, architecture, side_file)
     notes = (*architecture.notes, note) if note else architecture.notes
     return replace(architecture, quantization=quantization, notes=notes)
