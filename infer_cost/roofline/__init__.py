@@ -41,7 +41,10 @@ _MODULES = {
     "paging": ("kv_blocks kv_waste_paged kv_waste_contiguous kv_capacity_gain kv_tokens_evicted"),
     "caching": ("cache_hit_rate uncached_tokens prefix_hit_rate prefix_speedup"),
     "tiering": ("drain_time kv_load_time keep_cost recompute_cost keep_limit_time"),
-    "moe": ("experts_hit moe_weight_bytes_read expert_tokens expert_tokens_max expert_imbalance"),
+    "moe": (
+        "experts_hit experts_hit_uneven busiest_rank moe_weight_bytes_read expert_tokens expert_tokens_max "
+        "expert_imbalance"
+    ),
     "speculative": (
         "speculative_expected_tokens speculative_expected_tokens_tree speculative_speedup "
         "speculative_speedup_batched speculative_operations_factor speculative_batch_limit"

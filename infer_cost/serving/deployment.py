@@ -172,7 +172,8 @@ def deployment(
     """
     architecture = model if isinstance(model, Architecture) else find_model(model)
     machine = hardware if isinstance(hardware, Machine) else find_hardware(str(hardware))
-    profile = engine if isinstance(engine, EngineProfile) else engine_profile(engine)
+    generation = machine.accelerator.architecture
+    profile = engine if isinstance(engine, EngineProfile) else engine_profile(engine).on(generation)
     parallel = parallelism(architecture, machine, gpus=gpus, tp=tp, pp=pp, dp=dp, ep=ep)
     formats = weight_formats(architecture, weights, everywhere=weights_everywhere)
     if max_model_len is not None:

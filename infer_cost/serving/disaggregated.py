@@ -54,7 +54,8 @@ def disaggregated_state(
     hidden = ("scale_up" if inside else "scale_out") in without
     transfer: Value = 0.0 if hidden else kv_transfer_time(prefill, decode, requests.input_tokens * 1.0)
     admission: Value = 0.0 if "host" in without else back.deployment.engine.host_request_s
-    capacity = sequences_that_run(back.deployment, requests.input_tokens + requests.output_tokens) * decode.instances
+    held = requests.input_tokens + requests.output_tokens * back.deployment.engine.output_reserve
+    capacity = maximum(sequences_that_run(back.deployment, held), 1.0) * decode.instances
     flight = requests.concurrency * 1.0
     decoding = maximum(minimum(flight, capacity), 1.0)
     servers = float(prefill.instances)

@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 from infer_cost.hardware_specs.efficiency.collectives import CollectiveModel, collective_time
 from infer_cost.hardware_specs.efficiency.kernels import KernelModel
 from infer_cost.model_specs.architecture import Mixer
-from infer_cost.roofline import experts_hit
+from infer_cost.roofline import experts_hit_uneven
 from infer_cost.roofline.dispatch import Value, ceil, clip, minimum
 
 ACTIVATION_BYTES = 2
@@ -131,7 +131,7 @@ class GroupedGemm:
     expert_ranks: int
 
     def routed_rows(self, load: Load) -> Value:
-        """Token-expert pairs on the busiest rank."""
+        """Token-expert pairs on a rank, on average."""
         return load.tokens * load.ranks * self.experts_per_token / self.expert_ranks
 
     def flops(self, load: Load) -> Value:
@@ -144,7 +144,7 @@ class GroupedGemm:
         hit = (
             minimum(self.experts_per_token, float(self.experts))
             if fewest
-            else experts_hit(self.experts, self.experts_per_token, tokens)
+            else experts_hit_uneven(self.experts, self.experts_per_token, tokens)
         )
         return Traffic(
             weights=hit / self.expert_ranks * self.expert_elements * self.bits / 8,

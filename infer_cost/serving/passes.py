@@ -15,6 +15,9 @@ Cause = Literal["cache", "prefix", "floors", "scale_up", "scale_out", "host"]
 
 NOTHING: frozenset[Cause] = frozenset()
 
+_SHARP = 4
+"""How sharply launching and running blend where they take equally long."""
+
 
 @dataclass(frozen=True, slots=True)
 class PassTime:
@@ -82,17 +85,27 @@ def pass_time(program: Program, load: Load, without: frozenset[Cause] = NOTHING)
         op_flops, op_bytes = _work(operator, load, without)
         t_compute = op_flops / operator.peak_flops
         t_memory = op_bytes / program.memory_bandwidth
-        busy = (kernel_time(t_compute, t_memory, operator.kernel) - operator.kernel.floor_s) * operator.launches
+        alone = kernel_time(t_compute, t_memory, operator.kernel) - operator.kernel.floor_s
+        busy = alone * program.kernel_factor * operator.launches
         bound = _compute_bound(operator, t_compute, t_memory)
         compute = compute + where(bound, busy, 0.0)
         memory = memory + where(bound, 0.0, busy)
         flops = flops + op_flops * operator.launches
         moved = moved + op_bytes * operator.launches
         if "floors" not in without:
-            floor = floor + (operator.kernel.floor_s + program.launch_s) * operator.launches
-    up, out = _transfer_time(program, load, without)
-    host = 0.0 if "host" in without else program.host_step_s + program.host_sequence_s * load.sequences
+            floor = floor + (operator.kernel.floor_s * program.floor_share + program.launch_s) * operator.launches
+    up, out = transfer_time(program, load, without)
+    host: Value = 0.0
+    if "host" not in without:
+        host = program.host_step_s + program.host_sequence_s * load.sequences
+        if program.eager_s:
+            host = host + _launch_wait(compute + memory + floor + up + out, program.eager_s)
     return PassTime(compute, memory, floor, up, out, host, flops, moved)
+
+
+def _launch_wait(busy: Value, launching: float) -> Value:
+    """Time that the GPU waits for kernels to be launched: launching runs ahead of it, so the longer one decides."""
+    return (busy**_SHARP + launching**_SHARP) ** (1.0 / _SHARP) - busy
 
 
 def _work(operator: Operator, load: Load, without: frozenset[Cause]) -> tuple[Value, Value]:
@@ -107,7 +120,8 @@ def _compute_bound(operator: Operator, t_compute: Value, t_memory: Value) -> Val
     return t_compute / kernel.compute_efficiency > t_memory / kernel.memory_efficiency
 
 
-def _transfer_time(program: Program, load: Load, without: frozenset[Cause]) -> tuple[Value, Value]:
+def transfer_time(program: Program, load: Load, without: frozenset[Cause] = NOTHING) -> tuple[Value, Value]:
+    """Time of a pass's transfers inside the scale-up domain and beyond it."""
     up: Value = 0.0
     out: Value = 0.0
     for transfer in program.transfers:
@@ -152,8 +166,8 @@ def operator_times(program: Program, load: Load) -> list[OperatorTime]:
             OperatorTime(
                 operator.name,
                 operator.launches,
-                operator.kernel.floor_s * operator.launches,
-                (whole - operator.kernel.floor_s) * operator.launches,
+                operator.kernel.floor_s * program.floor_share * operator.launches,
+                (whole - operator.kernel.floor_s) * program.kernel_factor * operator.launches,
                 _compute_bound(operator, t_compute, t_memory),
                 operator.kernel.level,
                 operator.kernel.spread,

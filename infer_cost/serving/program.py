@@ -7,7 +7,7 @@ arithmetic on the load, see :mod:`infer_cost.serving.passes`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from infer_cost.hardware_specs.efficiency.collectives import collective_model
@@ -16,6 +16,7 @@ from infer_cost.hardware_specs.formats import number_format
 from infer_cost.hardware_specs.rates import peak_rate
 from infer_cost.hardware_specs.types import Machine
 from infer_cost.model_specs.architecture import Layer, Matrix, Mixer
+from infer_cost.roofline import busiest_rank
 from infer_cost.serving.deployment import Deployment
 from infer_cost.serving.operators import (
     ACTIVATION_BYTES,
@@ -30,6 +31,10 @@ from infer_cost.serving.operators import (
 
 Phase = Literal["prefill", "decode"]
 
+UNEVEN_ROUTING = 1.2
+"""Arithmetic of the experts under uneven routing over balanced: median of kernel timings under a power law of
+exponent 1.2 on one rank, 1.02 to 1.38 by engine and model (see ``fits/README.md``)."""
+
 STATE_BYTES = 4
 """Recurrent state is kept in 32 bits."""
 
@@ -41,20 +46,30 @@ class Program:
     operators: tuple[Operator, ...]
     transfers: tuple[Transfer, ...]
     memory_bandwidth: float
+    kernel_factor: float
+    """Time of the kernels inside the engine over their time alone."""
+    floor_share: float
+    """Share of the kernels' launch floors that shows."""
     host_step_s: float
     host_sequence_s: float
+    eager_s: float
+    """Host time to launch the pass kernel by kernel; 0 where a graph is replayed."""
     launch_s: float
 
 
 def compile_program(deployment: Deployment, phase: Phase) -> Program:
     """Return the program of a deployment's prefill or decode pass (without speculation's drafts)."""
     engine = deployment.engine
+    decode = phase == "decode"
     return Program(
         operators=tuple(_operators(deployment, phase)),
         transfers=tuple(_transfers(deployment)),
         memory_bandwidth=deployment.machine.accelerator.memory_bandwidth,
-        host_step_s=engine.host_step_s,
-        host_sequence_s=engine.host_sequence_s,
+        kernel_factor=engine.kernel_factor,
+        floor_share=engine.floor_share * engine.overhead,
+        host_step_s=engine.host_step_s * engine.overhead if decode else 0.0,
+        host_sequence_s=engine.host_sequence_s * engine.overhead if decode else 0.0,
+        eager_s=0.0 if decode else engine.eager_layer_s * engine.overhead * deployment.model.layers,
         launch_s=engine.launch_s,
     )
 
@@ -102,13 +117,22 @@ class _Kernels:
             rate = peak_rate(self.accelerator, number_format(format_id))[0]
         return kernel, rate
 
+    def gemm(self, format_id: str) -> tuple[KernelModel, float]:
+        """Return a matrix multiplication's kernel with the floor of a 16-bit one.
+
+        Timed alone, one in 8 or 4 bits includes quantising its input; engines do that in the kernel before it.
+        """
+        kernel, rate = self("gemm", format_id)
+        plain = kernel_model(self.accelerator, "gemm", "bf16", self.engine)
+        return replace(kernel, floor_s=min(kernel.floor_s, plain.floor_s)), rate
+
 
 def _operators(deployment: Deployment, phase: Phase) -> Iterator[Operator]:
     kernels = _Kernels(deployment)
     for group in deployment.model.groups:
         yield from _layer_operators(deployment, group.layer, float(group.count), phase, kernels)
     head = deployment.model.output_matrix
-    kernel, rate = kernels("gemm", deployment.weights.matrix_format(head))
+    kernel, rate = kernels.gemm(deployment.weights.matrix_format(head))
     inputs, outputs = local_shape(head, Mixer("none"), deployment.parallel.tp)
     yield Gemm("lm_head", 1.0, kernel, rate, inputs, outputs, deployment.weights.matrix_bits(head), last_only=True)
     small, small_rate = kernels("elementwise", "bf16")
@@ -120,7 +144,7 @@ def _layer_operators(
 ) -> Iterator[Operator]:
     for matrix in layer.matrices:
         if matrix.role != "expert":
-            kernel, rate = kernels("gemm", deployment.weights.matrix_format(matrix))
+            kernel, rate = kernels.gemm(deployment.weights.matrix_format(matrix))
             inputs, outputs = local_shape(matrix, layer.mixer, deployment.parallel.tp)
             bits = deployment.weights.matrix_bits(matrix)
             yield Gemm(matrix.name, count * matrix.copies, kernel, rate, inputs, outputs, bits)
@@ -131,7 +155,10 @@ def _layer_operators(
         yield mixer
     small, rate = kernels("elementwise", "bf16")
     hidden = float(deployment.model.hidden_size)
-    yield Elementwise("small kernels", count * deployment.engine.small_kernels_per_layer, small, rate, 2 * hidden)
+    each = deployment.engine.small_kernels_per_layer
+    if layer.mixer.kind == "latent_attention":
+        each += deployment.engine.latent_kernels_per_layer
+    yield Elementwise("small kernels", count * each, small, rate, 2 * hidden)
 
 
 def _experts(deployment: Deployment, layer: Layer, count: float, kernels: _Kernels) -> GroupedGemm:
@@ -140,6 +167,8 @@ def _experts(deployment: Deployment, layer: Layer, count: float, kernels: _Kerne
     cut = parallel.tp * parallel.dp / parallel.ep
     elements = sum(matrix.inputs * matrix.outputs for matrix in matrices)
     kernel, rate = kernels("grouped_gemm", deployment.weights.matrix_format(matrices[0]))
+    slower = UNEVEN_ROUTING * busiest_rank(float(ffn.experts), float(parallel.ep))
+    kernel = replace(kernel, compute_efficiency=kernel.compute_efficiency / slower)
     return GroupedGemm(
         "experts",
         count,

@@ -12,6 +12,10 @@ from infer_cost.serving.engine_times import CompiledEngine, TokenTime, choose, p
 from infer_cost.serving.memory import sequences_that_run
 from infer_cost.serving.passes import NOTHING, Cause, PassTime
 
+CROWD_GROWTH = 0.8
+CROWD_LOAD = 0.15
+"""How the prefills ahead of an arrival grow with the requests that run, and with the prefills' share of time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Requests:
@@ -83,10 +87,11 @@ def steady_state(
 ) -> SteadyState:
     """Steady state of one engine that prefills and decodes.
 
-    .. math:: TPOT = t_{decode}(B) + (B - 1) \\frac{t_{prefill}}{O - 1}
+    .. math:: TPOT = t_{decode}(B) + s (B - 1) \\frac{t_{prefill}}{O - 1}
 
     Each running request's prefill stops (or shares the steps of) the decodes of the others, once in the ``O - 1``
-    tokens that these emit meanwhile. Data-parallel ranks prefill side by side, pipeline stages overlap.
+    tokens that these emit meanwhile; ``s`` is the share of its time that they lose. Data-parallel ranks prefill side
+    by side, pipeline stages overlap.
 
     Parameters
     ----------
@@ -108,13 +113,15 @@ def steady_state(
     """
     deployment = engine.deployment
     ranks = float(deployment.parallel.dp)
-    capacity = sequences_that_run(deployment, requests.input_tokens + requests.output_tokens)
+    # What a request holds of the cache while it runs: its input, and its output as far as the engine sets it aside.
+    held = requests.input_tokens + requests.output_tokens * deployment.engine.output_reserve
+    capacity = sequences_that_run(deployment, held)
     running = maximum(minimum(requests.concurrency * 1.0, capacity), 1.0)
     prefill = prefill_time(engine, requests.new_tokens * 1.0, requests.cached_tokens * 1.0, without, bounds=bounds)
     token = _token_of_running(engine, requests, capacity, without, bounds=bounds)
     steps = maximum(requests.decode_steps, 1.0)
     others = 0.0 if alone else maximum(running / ranks, 1.0) - 1.0
-    interference = others * prefill.occupancy_s / steps
+    interference = others * prefill.occupancy_s * deployment.engine.interference_share / steps
     wait = 0.0 if alone else _wait(engine, running, prefill.occupancy_s, token.total_s, interference, steps)
     if "host" not in without:
         wait = wait + deployment.engine.host_request_s
@@ -164,14 +171,16 @@ def _wait(
 ) -> Value:
     """Mean wait of an arriving request: half of the step under way, and the prefills before it.
 
-    Arrivals in a closed loop see the engine as if they weren't part of it. Prefills take a share ``u`` of its time;
-    an arrival finds one under way with that probability, half done on average, and others queued behind it.
+    .. math:: n = c (B - 1)^{0.8} u^{0.15}
+
+    In a closed loop requests that finish together arrive together, so an arrival meets far more than an independent
+    stream's ``u/(2(1 - u))`` prefills before it, ``u`` being the share of the engine's time that prefills take. The
+    exponents are fitted on all engines' published times to first token, ``c`` is the engine's crowding.
     """
     ranks = float(engine.deployment.parallel.dp)
     others = maximum(running / ranks, 1.0) - 1.0
-    busy = others * occupancy / ((steps * (step + interference)) + occupancy)
-    share = minimum(busy, 0.95)
-    queue = occupancy * share / (2.0 * (1.0 - share))
+    cycle = steps * (step + interference) + occupancy
+    share = (others + 1.0) * occupancy / cycle
+    ahead = engine.deployment.engine.crowding * others**CROWD_GROWTH * minimum(share, 1.0) ** CROWD_LOAD
     # No more than all the others' prefills can be ahead.
-    queue = minimum(queue, others * occupancy)
-    return where(others > 0, step / 2.0 + queue, 0.0)
+    return where(others > 0, step / 2.0 + minimum(ahead, others) * occupancy, 0.0)

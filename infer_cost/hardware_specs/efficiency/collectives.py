@@ -12,7 +12,7 @@ from infer_cost.hardware_specs.types import Accelerator
 from infer_cost.roofline.dispatch import minimum, where
 
 OPS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "dispatch", "combine", "send")
-"""``dispatch`` and ``combine`` are the exchanges of an expert-parallel layer, by the engine's own kernels; ``send``
+"""``dispatch`` and ``combine`` are the exchanges of an expert-parallel layer by the engine's kernels; ``send``
 goes from one rank to another, timed as an all-to-all of two."""
 
 _STAND_INS = {"dispatch": "all_to_all", "combine": "all_to_all", "send": "all_to_all"}

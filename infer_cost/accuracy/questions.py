@@ -1,0 +1,182 @@
+"""What a measurement asks of the model: its row as a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from infer_cost.accuracy.measurements import Measurement, Pool
+from infer_cost.errors import InferCostError
+from infer_cost.hardware_specs.catalog import hardware as find_hardware
+from infer_cost.model_specs.catalog import model as find_model
+from infer_cost.model_specs.weights import weight_bytes, weight_formats
+from infer_cost.serving.deployment import legal_tp
+from infer_cost.serving.engines import EngineProfile, engine_profile
+from infer_cost.serving.scenario import Scenario, scenario
+
+REFERENCE_YEAR = 2026.42
+"""When the engine versions that the profiles describe were current: mid-2026."""
+
+VERSION_YEARS = {
+    "1.0.0rc3": 2025.6,
+    "gpt-oss-dev": 2025.65,
+    "1.2.0rc2": 2025.9,
+    "1.2.0rc6": 2026.0,
+    "0.5.6": 2025.92,
+    "0.11.2": 2025.9,
+    "0.12.0": 2025.92,
+    "0.15": 2026.1,
+    "0.18": 2026.2,
+    "0.19": 2026.3,
+    "1.8.0": 2025.3,
+}
+"""Release dates of engine versions, for rows that have no date (one source: the projects' release lists;
+recalled)."""
+
+ENGINES = {
+    "trtllm": "trtllm",
+    "trtllm-dynamo": "trtllm",
+    "nim-trtllm": "trtllm",
+    "nim (tensorrt-llm)": "trtllm",
+    "tensorrt-llm": "trtllm",
+    "tensorrt-llm (pytorch backend)": "trtllm",
+    "vllm": "vllm",
+    "vllm-dynamo": "vllm",
+    "sglang": "sglang",
+    "sglang-dynamo": "sglang",
+    "sglang-mori": "sglang",
+}
+"""Profiles for the engines' names in published tables; any other name is asked for as it is, then
+``generic``."""
+
+MACHINES = {"gh200": "gh200-96gb"}
+FORMATS = {"EXL2 2.5 bpw": "q2_k", "EXL2 3.0 bpw": "q3_k_s", "EXL2 4.0 bpw": "q4_0", "EXL2 5.0 bpw": "q5_k_s"}
+"""Names in published tables that the catalog refuses as ambiguous, and formats that it knows under their
+width."""
+
+
+def profile_of(row: Measurement) -> EngineProfile:
+    """Return the engine's profile, as old as the version that ran."""
+    name = row.engine.lower()
+    try:
+        profile = engine_profile(ENGINES.get(name, name))
+    except InferCostError:
+        profile = engine_profile("generic")
+    generation = find_hardware(MACHINES.get(row.hardware, row.hardware)).accelerator.architecture
+    return replace(profile.on(generation), age_years=age_of(row))
+
+
+def age_of(row: Measurement) -> float:
+    """Years before the reference that the row's engine version is from; 0 when nothing says.
+
+    >>> from infer_cost.accuracy.measurements import Measurement
+    >>> age_of.__doc__ is not None
+    True
+    """
+    digits = "".join(c for c in row.date if c.isdigit())
+    if len(digits) >= 6:
+        year = int(digits[:4]) + (int(digits[4:6]) - 0.5) / 12
+    elif len(digits) == 4:
+        year = int(digits) + 0.5
+    else:
+        version = row.engine_version.removeprefix("NIM ")
+        year = next((y for name, y in VERSION_YEARS.items() if version.startswith(name)), REFERENCE_YEAR)
+    return max(0.0, round(REFERENCE_YEAR - year, 2))
+
+
+def question_of(
+    row: Measurement, *, profile: Callable[[EngineProfile], EngineProfile] | None = None, must_fit: bool = False
+) -> Scenario:
+    """Return the scenario of a row.
+
+    Lengths that are means of many requests are rounded. A concurrency that is missing becomes the
+    sequences that the memory holds: every request was queued at once.
+
+    Raises
+    ------
+    InferCostError
+        For a model or machine that no catalog knows, or a row that contradicts itself.
+    """
+    load = {
+        "input_tokens": max(1, round(row.input_tokens or 1)),
+        "output_tokens": max(1, round(row.output_tokens or 1)),
+        "concurrency": row.concurrency or 1,
+    }
+    options: dict[str, Any] = {**load, **speculation_of(row), "must_fit": must_fit}
+    if row.disaggregated:
+        prefill, decode = pools_of(row)
+        options |= _pool_options("prefill", prefill, row) | _pool_options("decode", decode, row)
+    else:
+        options |= {"tp": row.gpus // row.pp // row.dp, "pp": row.pp, "dp": row.dp, "ep": row.ep}
+    engine = profile_of(row)
+    if profile is not None:
+        engine = profile(engine)
+    return _scenario(
+        row.model,
+        MACHINES.get(row.hardware, row.hardware),
+        FORMATS.get(row.weights, row.weights) or None,
+        row.kv,
+        engine,
+        tuple(sorted(options.items())),
+    )
+
+
+@cache
+def _scenario(
+    model: str, hardware: str, weights: str | None, kv: str | None, engine: Any, options: tuple[tuple[str, Any], ...]
+) -> Scenario:
+    return scenario(model, hardware, weights=weights, kv=kv, engine=engine, **dict(options))
+
+
+def pools_of(row: Measurement) -> tuple[Pool, Pool]:
+    """Return a disaggregated row's pools; half of the GPUs each where the row doesn't say."""
+    if row.prefill is not None and row.decode is not None:
+        return row.prefill, row.decode
+    half = max(row.tp, row.gpus // 2 // row.tp * row.tp)
+    return Pool(row.gpus - half, row.tp, row.ep), Pool(half, row.tp, row.ep)
+
+
+def _pool_options(phase: str, pool: Pool, row: Measurement) -> dict[str, int]:
+    """Return a pool's options: how one of its engines is cut.
+
+    Published tables give an engine's size as its tensor or its expert ranks, whichever is larger, and
+    leave both at 1 for engines that span the pool; the smallest size that holds the model is taken then.
+    With data-parallel attention, or more ranks than heads can be divided by, every rank holds whole
+    sequences.
+    """
+    stated = max(pool.tp, pool.ep)
+    size = next((n for n in _sizes(stated, pool.gpus) if _holds(row, n)), pool.gpus)
+    data_parallel = pool.dp_attention or size not in legal_tp(find_model(row.model))
+    tp, dp = (1, size) if data_parallel else (size, 1)
+    ep = size if data_parallel and size > stated else max(1, pool.ep)
+    return {f"{phase}_gpus": pool.gpus, f"{phase}_tp": tp, f"{phase}_dp": dp, f"{phase}_ep": ep}
+
+
+def _sizes(stated: int, gpus: int) -> list[int]:
+    return [size for size in range(stated, gpus + 1, stated) if gpus % size == 0]
+
+
+@cache
+def _weight_bytes(model: str, weights: str | None) -> float:
+    found = find_model(model)
+    return weight_bytes(found, weight_formats(found, weights))
+
+
+def _holds(row: Measurement, gpus: int) -> bool:
+    """Tell whether the weights leave a fifth of the memory free on so many GPUs."""
+    usable = find_hardware(row.hardware).accelerator.usable_memory_bytes
+    return _weight_bytes(row.model, row.weights or None) < 0.8 * gpus * usable
+
+
+def speculation_of(row: Measurement) -> dict[str, Any]:
+    """Return the options of a row's speculative decoding: ``mtp3`` drafts three tokens with MTP."""
+    name = row.speculative.lower().split(" ")[0]
+    method = name.rstrip("0123456789")
+    if method in ("", "none"):
+        return {}
+    options: dict[str, Any] = {"speculative": method if method in ("mtp", "eagle", "draft") else "draft"}
+    if name != method:
+        options["draft_tokens"] = int(name[len(method) :])
+    return options
