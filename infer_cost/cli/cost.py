@@ -55,6 +55,8 @@ FLEET = (
     Option("spot_share", float, 0.0, "Share of the rented hours that is spot.", "SHARE"),
     Option("spot_factor", float, 0.5, "Spot over reserved price.", "N"),
     Option("people_usd_per_month", float, 0.0, "People's time.", "USD"),
+    Option("commitment", str | None, None, "Dollars a month promised to the API, and the discount.", "USD:SHARE"),
+    Option("provisioned", str | None, None, "A unit of the API's provisioned throughput.", "TOKENS_PER_MIN:USD"),
 )
 
 _WORKLOAD = (*WORKLOAD[:3], WORKLOAD[3]._replace(kind=int | None, default=None))
@@ -224,4 +226,18 @@ def _against(cost: OwnCost, rates: Any, cached_tokens: int, fleet: dict[str, Any
         cached_tokens=cached_tokens,
         requests_per_month=fleet["requests_per_month"],
         day=DAYS[fleet["day"]],
+        commitment=_pair(fleet["commitment"], "commitment"),
+        provisioned=_pair(fleet["provisioned"], "provisioned"),
     )
+
+
+def _pair(text: str | None, field: str) -> tuple[float, float] | None:
+    if text is None:
+        return None
+    left, _, right = text.partition(":")
+    try:
+        return float(left), float(right)
+    except ValueError:
+        raise InputError(
+            f"can't read --{field} {text[:40]!r}", field=field, value=text, allowed="two numbers with a colon between"
+        ) from None

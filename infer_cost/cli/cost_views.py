@@ -208,6 +208,13 @@ def _print_apis(cost: OwnCost, apis: Sequence[Against]) -> None:
         )
     header = ["API", "$/request", "margin", "pays from load", "from requests a month", "for good from"]
     print(table(header, rows))
+    print(
+        wrap(
+            f"A replica is planned at {cost.utilization:.0%} of its full throughput; its load is a share of that. "
+            "'For good' counts the steps that new replicas make.",
+            indent="",
+        )
+    )
     for one in apis:
         if one.month:
             _print_month(one)
@@ -225,6 +232,9 @@ def _print_month(one: Against) -> None:
         f"  {own.replicas_at_peak} replicas at the peak, {own.replicas_reserved} of them reserved, "
         f"{count(own.replica_hours)} replica-hours, {own.utilization:.0%} of what they can carry"
     )
+    for way, amount in (("commitment", month.api_committed_usd), ("provisioned units", month.api_provisioned_usd)):
+        if amount is not None:
+            print(f"  {one.api.rates.provider} with {way}: {dollars(amount)}")
     print(f"  machines {dollars(own.machines_usd)}, people {dollars(own.people_usd)}")
     verb = "saves" if month.saving_usd >= 0 else "costs more by"
     print(f"  own {verb} {dollars(abs(month.saving_usd))} a month", end="")

@@ -11,8 +11,11 @@ from infer_cost.economics.break_even import (
     Fleet,
     FleetMonth,
     break_even,
+    commitment_cost,
     fleet_month,
     payback_months,
+    provisioned_cost,
+    shares,
 )
 from infer_cost.economics.own import OwnCost
 from infer_cost.economics.tokens import cost_per_success, margin
@@ -40,13 +43,18 @@ class MonthView:
     requests: float
     api_usd: float
     own: FleetMonth
+    api_committed_usd: float | None
+    """The API's bill under a commitment."""
+    api_provisioned_usd: float | None
+    """The API's bill in whole units of provisioned throughput."""
     payback_months: float | None
     """Months until bought machines have paid for themselves; None when rented or never."""
 
     @property
     def saving_usd(self) -> float:
-        """What one's own service saves; negative where the API is cheaper [USD]."""
-        return self.api_usd - self.own.total_usd
+        """What one's own service saves against the API bought as cheaply as it can be; may be negative [USD]."""
+        ways = (self.api_usd, self.api_committed_usd, self.api_provisioned_usd)
+        return min(way for way in ways if way is not None) - self.own.total_usd
 
 
 def fleet_of(
@@ -84,6 +92,8 @@ def against_api(
     api_failure_share: float = 0.0,
     requests_per_month: float | None = None,
     day: Sequence[float] = FLAT_DAY,
+    commitment: tuple[float, float] | None = None,
+    provisioned: tuple[float, float] | None = None,
 ) -> Against:
     """Compare one's own cost with an API's bill for the same requests.
 
@@ -103,6 +113,10 @@ def against_api(
         Traffic for the monthly view.
     day : sequence of float
         Traffic by hour of the day.
+    commitment : (float, float), optional
+        Dollars a month promised to the API, and the discount that they bring.
+    provisioned : (float, float), optional
+        Tokens a minute of a unit of provisioned throughput, and its dollars a month.
 
     Returns
     -------
@@ -121,7 +135,17 @@ def against_api(
         return result
     own = fleet_month(requests_per_month, fleet, day)
     api = price * requests_per_month
-    return replace(result, month=MonthView(requests_per_month, api, own, _payback(cost, own, api)))
+    tokens = requests_per_month * (cost.input_tokens + cost.output_tokens)
+    peak = max(shares(day)) * 24.0
+    month = MonthView(
+        requests=requests_per_month,
+        api_usd=api,
+        own=own,
+        api_committed_usd=commitment_cost(api, *commitment) if commitment else None,
+        api_provisioned_usd=provisioned_cost(tokens, *provisioned, peak_to_mean=peak) if provisioned else None,
+        payback_months=_payback(cost, own, api),
+    )
+    return replace(result, month=month)
 
 
 def _payback(cost: OwnCost, own: FleetMonth, api_usd: float) -> float | None:

@@ -215,6 +215,7 @@ def commitment_cost(usage_usd: float, commitment_usd: float, discount: float) ->
     (7000.0, 9000.0)
     """
     finite("discount", discount, high=0.99)
+    finite("commitment", commitment_usd)
     covered = commitment_usd / (1.0 - discount)
     return commitment_usd + max(0.0, usage_usd - covered)
 
@@ -229,6 +230,9 @@ def provisioned_cost(
     >>> provisioned_cost(2e9, 50_000.0, 2000.0, peak_to_mean=3.0)
     6000.0
     """
+    if finite("unit of throughput", unit_tokens_per_minute) <= 0:
+        raise InputError("a unit of throughput carries nothing", field="provisioned", allowed="above 0 tokens/min")
+    finite("price of a unit", unit_usd_per_month)
     per_minute = tokens_per_month / (SECONDS_PER_MONTH / 60.0) * peak_to_mean
     return max(1, math.ceil(per_minute / unit_tokens_per_minute)) * unit_usd_per_month
 
