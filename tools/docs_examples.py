@@ -47,7 +47,7 @@ def split(body: str) -> list[tuple[str, str]]:
             command += "\n" + lines[position]
             position += 1
         output = []
-        while position < len(lines) and not lines[position].startswith("$ "):
+        while position < len(lines) and not lines[position].startswith(PROMPT):
             output.append(lines[position])
             position += 1
         found.append((command, "\n".join(output)))

@@ -29,7 +29,9 @@ def show(machine: Machine) -> None:
     """Print one machine: what it has, in which system it comes, what multiplies which format, what it costs."""
     chip, box, notes = machine.accelerator, machine.system, Footnotes()
     print(bold(machine.name) + f"  ({machine.id})")
-    print(wrap(", ".join(filter(None, [chip.vendor, chip.architecture, chip.memory_kind, str(chip.year or "")]))))
+    kind = ", ".join(filter(None, [chip.vendor, chip.architecture, chip.memory_kind, str(chip.year or "")]))
+    if kind:
+        print(wrap(kind))
     if chip.status:
         print(wrap(chip.status))
     if chip.aliases:
@@ -43,7 +45,8 @@ def show(machine: Machine) -> None:
     print()
     print(wrap(f"number formats: {', '.join(_multiplied(chip))}"))
     _print_prices(machine, notes)
-    print()
+    if machine.notes or machine.warnings:
+        print()
     for remark in machine.notes:
         print(wrap(f"- {remark}", indent=""))
     for warning in machine.warnings:

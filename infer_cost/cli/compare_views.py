@@ -52,7 +52,7 @@ def print_tables(kind: str, names: Sequence[str], sheets: Sequence[Comparison], 
 
 def _title(kind: str, answer: Estimate) -> str:
     parts = [] if kind == "model" else [answer.model]
-    machine = f"{answer.gpus} x {answer.hardware}" if kind != "hardware" else f"{answer.gpus} GPUs"
+    machine = f"{answer.gpus} x {answer.hardware}" if kind != "hardware" else f"{answer.gpus} of each"
     return f"{', '.join([*parts, machine])}, {answer.concurrency} in flight, expected (low to high)"
 
 
@@ -125,8 +125,8 @@ def _workload_lines() -> list[Line]:
         ("end to end", lambda e: _range(e.e2e_s, seconds)),
         ("output tokens/s a user", lambda e: three_digits(e.output_tokens_per_s_per_user.expected)),
         ("output tokens/s a GPU", lambda e: three_digits(e.output_tokens_per_s_per_gpu.expected)),
-        ("$ a million input tokens", lambda e: dollars(e.cost_per_million_input_tokens_usd)),
-        ("$ a million output tokens", lambda e: dollars(e.cost_per_million_output_tokens_usd)),
+        ("$ per million input tokens", lambda e: dollars(e.cost_per_million_input_tokens_usd)),
+        ("$ per million output tokens", lambda e: dollars(e.cost_per_million_output_tokens_usd)),
         ("power, kW", lambda e: _number(e.power_w, 1e3)),
         ("output tokens a joule", lambda e: _number(e.tokens_per_joule, 1.0)),
         ("KV cache filled", lambda e: f"{e.kv_occupancy:.1%}"),

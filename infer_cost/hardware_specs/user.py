@@ -159,7 +159,8 @@ def _renamed(machine: Machine, described: UserMachine) -> Machine:
         vendor=described.vendor or machine.accelerator.vendor,
         architecture=described.architecture or machine.accelerator.architecture,
     )
-    return replace(machine, name=described.name, accelerator=chip)
+    # The chip keeps its id: the efficiencies measured on it still hold.
+    return replace(machine, id=_slug(described.name), name=described.name, accelerator=chip)
 
 
 def _from_nothing(path: str, described: UserMachine, source: str) -> Machine:

@@ -86,7 +86,8 @@ def test_every_line_of_the_template_is_true(tmp_path: Path) -> None:
 def test_a_base_gives_what_is_left_out(tmp_path: Path) -> None:
     text = 'name = "Fast H100"\nbase = "H100"\nmemory_bandwidth = "4 TB/s"\nprice_per_gpu_hour = 2\n'
     machine, base = hardware(write(tmp_path, text)), hardware("h100-sxm")
-    assert machine.name == "Fast H100"
+    assert (machine.id, machine.name) == ("fast-h100", "Fast H100")
+    assert machine.accelerator.id == "h100-sxm", "its measured efficiencies still hold"
     assert machine.accelerator.memory_bandwidth == 4e12
     assert machine.accelerator.peak_flops == base.accelerator.peak_flops
     assert machine.scale_up_domain == 8

@@ -20,6 +20,7 @@ _GROUPS = (
     ("hopper", "hopper"),
     ("ada", "ada"),
     ("ga102", "ampere-gddr"),
+    ("ga104", "ampere-gddr"),
     ("ampere", "ampere"),
 )
 
