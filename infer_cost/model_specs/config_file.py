@@ -31,16 +31,19 @@ def read_json(path: Path) -> dict[str, Any]:
     InputError
         If there is no such file, it is too large, not text, not JSON, nested too deep, or no object.
     """
-    path = _resolve(path)
     try:
+        path = _resolve(path)
         size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise _broken(path, f"is {size / 1e6:.0f} MB large", f"at most {MAX_BYTES // 1_000_000} MB")
         with path.open("rb") as file:
-            # The size is read again while reading: a pipe or a growing file reports less than it gives.
-            raw = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise _broken(path, f"can't be read ({error.strerror or error})", "a readable file") from error
+            # One byte more than allowed tells a file that grew since from one that fits.
+            raw = file.read(MAX_BYTES + 1) if size <= MAX_BYTES else b""
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "no such name"
+        raise _broken(path, f"can't be read ({reason})", "a readable file") from error
+    if size > MAX_BYTES:
+        raise _broken(path, f"is {size / 1e6:.0f} MB large", f"at most {MAX_BYTES // 1_000_000} MB")
     if len(raw) > MAX_BYTES:
         raise _broken(path, "is too large", f"at most {MAX_BYTES // 1_000_000} MB")
     return parse_json(raw, path)

@@ -65,7 +65,9 @@ def test_towers_are_counted_apart(row: dict[str, str]) -> None:
     assert found == int(row["vision_params_transformers"])
 
 
-@pytest.mark.parametrize("file", ["deepseek-ai__DeepSeek-V3.json", "Qwen__Qwen3-30B-A3B-FP8.json", "zai-org__GLM-5-FP8.json"])
+@pytest.mark.parametrize(
+    "file", ["deepseek-ai__DeepSeek-V3.json", "Qwen__Qwen3-30B-A3B-FP8.json", "zai-org__GLM-5-FP8.json"]
+)
 def test_block_scales_explain_the_rest(file: str) -> None:
     row = next(row for row in facts() if row["file"] == file)
     built = architecture(file)
