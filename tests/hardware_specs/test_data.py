@@ -116,7 +116,7 @@ def test_a_value_that_only_memory_vouches_for_is_unverified() -> None:
     for name, origin in origins():
         if origin.source.startswith("recollection") and ";" not in origin.source:
             assert origin.confidence == "recalled", name
-    assert "peak_flops.int8" in accelerator("mi210").unverified
+    assert "peak_flops.bf16" in accelerator("rtx-3080").unverified
     assert accelerator("h100-sxm").unverified == ()
 
 
@@ -208,6 +208,11 @@ def test_systems_agree_with_their_accelerators(key: str) -> None:
         assert box.power_w < 3.2 * chip.power_w * box.gpus
     if machine.scale_up_bandwidth and machine.scale_out_bandwidth:
         assert machine.scale_up_bandwidth >= machine.scale_out_bandwidth
+
+
+def test_contested_values_say_why_theirs_was_taken() -> None:
+    for name, origin in origins():
+        assert not origin.readings or origin.note or name.startswith(("links", "switches", "electricity")), name
 
 
 def test_contested_values_carry_all_readings() -> None:
