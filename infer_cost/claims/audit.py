@@ -147,7 +147,7 @@ def _compare(check: Check) -> Comparison:
         ours=done.value,
         claimed=words,
         holds=low <= done.value <= high,
-        tolerance=check.tolerance,
+        tolerance=0.0 if check.claimed is None else check.tolerance,
         formula=done.formula,
         inputs=done.inputs,
         calculation=done.text,

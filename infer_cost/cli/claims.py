@@ -90,7 +90,8 @@ def _calculations(finding: Finding) -> list[str]:
     lines = []
     for one in finding.comparisons:
         sign = "holds" if one.holds else "fails"
-        lines.append(wrap(f"{figure(one.ours)} against {one.claimed} (± {one.tolerance:.1%}): {sign}"))
+        slack = f" (± {one.tolerance:.2g} of it)" if one.tolerance else ""
+        lines.append(wrap(f"{figure(one.ours)} against {one.claimed}{slack}: {sign}"))
         lines.append(wrap(one.calculation, indent="    "))
     if not finding.comparisons and finding.formula:
         inputs = ", ".join(f"{name}={figure(value)}" for name, value in (finding.inputs or {}).items())

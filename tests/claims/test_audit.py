@@ -1,4 +1,4 @@
-"""The claims are recomputed, the verdicts follow, and an audit done by hand agrees or the difference is accounted for."""
+"""The claims are recomputed, the verdicts follow, and an audit done by hand agrees or its differences have reasons."""
 
 from __future__ import annotations
 
