@@ -147,14 +147,3 @@ class Machine:
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     """What looks wrong with figures that the user gave; to be printed, not to be refused."""
-
-    @property
-    def cautions(self) -> tuple[str, ...]:
-        """What to print beside an answer for this machine: warnings, and figures that nothing has confirmed."""
-        said = [f"warning: {warning}" for warning in self.warnings]
-        weak = [name for name in self.accelerator.unverified if name not in ("l2_bytes",)]
-        if weak:
-            said.append(f"unverified figures of {self.accelerator.id}: {', '.join(weak)}")
-        if self.accelerator.status:
-            said.append(f"{self.accelerator.id}: {self.accelerator.status}")
-        return tuple(said)

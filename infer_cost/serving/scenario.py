@@ -7,6 +7,7 @@ from pathlib import Path
 
 from infer_cost.checks import MAX_GPUS, finite, whole
 from infer_cost.errors import InputError, unknown_name
+from infer_cost.hardware_specs.cautions import cautions
 from infer_cost.hardware_specs.types import Machine
 from infer_cost.model_specs.architecture import Architecture
 from infer_cost.roofline.dispatch import Value
@@ -283,4 +284,4 @@ def _assumptions(
     said.append(f"GPUs are paid for while they serve {utilization:.0%} of the time")
     if guess is not None and acceptance is None:
         said.append(f"{guess.method}: {guess.acceptance:.0%} of draft tokens accepted (typical; set --acceptance)")
-    return [*said, *plan.machine.cautions, *plan.model.notes]
+    return [*said, *cautions(plan.machine), *plan.model.notes]
