@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from infer_cost.accuracy.measurements import Measurement, read_measurements
-from infer_cost.accuracy.questions import question_of
+from infer_cost.accuracy.questions import MEDIAN_SHARE, question_of
 from infer_cost.hardware_specs.efficiency import architecture_group
 from infer_cost.serving.engine_times import decode_load
 from infer_cost.serving.engines import EngineProfile
@@ -40,8 +40,8 @@ Array = NDArray[np.float64]
 
 FITTED = (
     "kernel_factor",
+    "expert_prefill_factor",
     "floor_share",
-    "small_kernels_per_layer",
     "latent_kernels_per_layer",
     "host_sequence_s",
     "interference_share",
@@ -51,12 +51,14 @@ FITTED = (
     "crowding",
 )
 # What an engine is expected to be before any of its rows is seen, and how far it may stray (one deviation).
-EXPECTED = np.array([1.0, 0.75, 4.5, 5.0, 4e-6, 0.95, 0.5, 25e-3, 0.8e-3, 0.25])
-STRAY = np.array([0.07, 0.2, 2.0, 4.0, 4e-6, 0.08, 0.2, 15e-3, 0.4e-3, 0.2])
+EXPECTED = np.array([1.0, 1.3, 0.75, 5.0, 4e-6, 0.95, 0.5, 25e-3, 0.8e-3, 0.25])
+STRAY = np.array([0.07, 0.3, 0.2, 4.0, 4e-6, 0.08, 0.2, 15e-3, 0.4e-3, 0.2])
 HOST_STEP_S = 0.5e-3
+SMALL_KERNELS = 4.5
 SMALL_FLOOR_S = 2.5e-6
 TPOT_SCATTER, TTFT_SCATTER = 0.05, 0.12
 PRIOR_WEIGHT = 3.0
+FEWEST = 6  # rows that a fit needs; what they leave open stays as expected
 
 CONTRADICTED = {("vllm", "0.12.0"), ("trtllm", "1.2.0rc6.post1"), ("vllm", "0.11.2")}
 """Engine versions whose rows serve more prompt tokens than their own times to first token allow: left out
@@ -69,6 +71,8 @@ class Pass:
 
     floors: float
     busy: float
+    experts: float
+    """Part of ``busy``."""
     small_floor: float
     small_busy: float
     latent_floor: float
@@ -90,22 +94,25 @@ class Features:
     stages: float
     steps: float
     age: float
+    crowd: float
+    """Crowding that the row's statistic sees."""
 
 
 def reduce_pass(program: Program, load: Load, small: float, latent: float) -> Pass:
     """Sum a pass; ``small`` and ``latent`` are the layers' small kernels at one a layer."""
-    floors = busy = small_busy = 0.0
+    floors = busy = experts = small_busy = 0.0
     for share in operator_times(program, load):
         if share.name == "small kernels":
             small_busy += share.busy_s / share.launches
         else:
             floors += share.floor_s
             busy += share.busy_s
+            experts += share.busy_s if share.name == "experts" else 0.0
     groups = max(1, sum(operator.name == "small kernels" for operator in program.operators))
     each = small_busy / groups
     transfers = sum(transfer_time(program, load))
     floor = SMALL_FLOOR_S
-    return Pass(floors, busy, small * floor, small * each, latent * floor, latent * each, float(transfers))
+    return Pass(floors, busy, experts, small * floor, small * each, latent * floor, latent * each, float(transfers))
 
 
 def neutral(engine: EngineProfile) -> EngineProfile:
@@ -113,6 +120,8 @@ def neutral(engine: EngineProfile) -> EngineProfile:
     return replace(
         engine,
         kernel_factor=1.0,
+        expert_prefill_factor=1.0,
+        crowding=1.0,
         floor_share=1.0,
         small_kernels_per_layer=1.0,
         latent_kernels_per_layer=0.0,
@@ -144,6 +153,7 @@ def features_of(row: Measurement) -> Features:
         stages=float(plan.parallel.pp),
         steps=max(requests.output_tokens - 1.0, 1.0),
         age=plan.engine.age_years,
+        crowd=MEDIAN_SHARE if row.statistic == "median" else 1.0,
     )
 
 
@@ -158,7 +168,7 @@ class Table:
         names = Pass.__dataclass_fields__
         self.decode = {n: np.array([getattr(f.decode, n) for f in features]) for n in names}
         self.prefill = {n: np.array([getattr(f.prefill, n) for f in features]) for n in names}
-        others = ("chunks", "layers", "sequences", "ranks", "stages", "steps", "age")
+        others = ("chunks", "layers", "sequences", "ranks", "stages", "steps", "age", "crowd")
         self.other = {n: np.array([getattr(f, n) for f in features]) for n in others}
 
     def __len__(self) -> int:
@@ -172,21 +182,23 @@ class Table:
 
 def predict(constants: Array, table: Table) -> tuple[Array, Array]:
     """Return TPOT and TTFT of the reduced model."""
-    kernel, share, small, latent, sequence, interference, gain, request, eager, crowding = constants
+    kernel, experts, share, latent, sequence, interference, gain, request, eager, crowding = constants
     o = table.other
     overhead = np.exp(gain * o["age"])
 
     def gpu(p: dict[str, Array]) -> Array:
-        floors = p["floors"] + small * p["small_floor"] + latent * p["latent_floor"]
-        busy = p["busy"] + small * p["small_busy"] + latent * p["latent_busy"]
+        floors = p["floors"] + SMALL_KERNELS * p["small_floor"] + latent * p["latent_floor"]
+        busy = p["busy"] + SMALL_KERNELS * p["small_busy"] + latent * p["latent_busy"]
         return np.asarray(share * overhead * floors + kernel * busy + p["transfers"])
 
     launching = eager * overhead * o["layers"]
-    occupancy = o["chunks"] * (gpu(table.prefill) ** 4 + launching**4) ** 0.25 / o["stages"]
+    running = gpu(table.prefill) + kernel * (experts - 1.0) * table.prefill["experts"]
+    occupancy = o["chunks"] * (running**4 + launching**4) ** 0.25 / o["stages"]
     step = gpu(table.decode) + overhead * (HOST_STEP_S + sequence * o["sequences"])
     others = o["sequences"] - 1.0
     lost = interference * others * occupancy / o["steps"]
     cycle = o["steps"] * (step + lost) + occupancy
+    crowding = crowding * o["crowd"]
     load = np.minimum(o["sequences"] * occupancy / cycle, 1.0)
     crowd = crowding * others**CROWD_GROWTH * load**CROWD_LOAD
     wait = np.where(others > 0, step / 2 + np.minimum(crowd, others) * occupancy, 0.0)
@@ -244,7 +256,7 @@ def fit_all(table: Table, keep: NDArray[np.bool_]) -> dict[tuple[str, str], Arra
             members[group].append(index)
     fits: dict[tuple[str, str], Array] = {}
     for group, indices in members.items():
-        if len(indices) >= 12:
+        if len(indices) >= FEWEST:
             mask = np.zeros(len(table), dtype=bool)
             mask[indices] = True
             fits[group] = fit(table.where(mask))

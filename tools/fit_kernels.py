@@ -182,9 +182,7 @@ def attention_points() -> Iterable[tuple[Key, Point]]:
         yield (r["chip"], r["engine"], "decode_attention", r["kv"], "bf16"), value
     rows = read("prefill_attention.csv")
     eights = {
-        (r["chip"], r["engine"])
-        for r in rows
-        if r["format"] == "fp8" and r["chip"] not in ("l40s", "rtx-pro-6000")
+        (r["chip"], r["engine"]) for r in rows if r["format"] == "fp8" and r["chip"] not in ("l40s", "rtx-pro-6000")
     }
     for r in rows:
         key = (r["chip"], r["engine"])
@@ -192,9 +190,7 @@ def attention_points() -> Iterable[tuple[Key, Point]]:
             continue  # an engine that can attend in FP8 does so over an FP8 cache
         if r["format"] == "fp8" and key not in eights:
             continue
-        heads, kv_heads, dim, batch, tokens = (
-            int(r[x]) for x in ("heads", "kv_heads", "head_dim", "batch", "tokens")
-        )
+        heads, kv_heads, dim, batch, tokens = (int(r[x]) for x in ("heads", "kv_heads", "head_dim", "batch", "tokens"))
         moved = batch * tokens * dim * (2 * kv_heads * (WEIGHT_BYTES[r["kv"]] + 2) + 4 * heads)
         value = point(r["chip"], r["format"], 2 * batch * heads * dim * tokens**2, moved, r["us"])
         form = "fp8-a16" if (r["kv"], r["format"]) == ("fp8", "bf16") else r["kv"]
@@ -206,8 +202,9 @@ def mla_points() -> Iterable[tuple[Key, Point]]:
     for r in read("mla.csv"):
         heads, batch, context = (int(r[x]) for x in ("heads", "batch", "context"))
         key = (r["chip"], r["engine"], f"mla_{r['phase']}", r["kv"], "bf16")
-        if r["engine"] == "sglang" and CHIPS[r["chip"]]["architecture"] == "hopper" and r["kv"] == "fp8":
-            continue  # a fallback kernel, ten times slower than the 16-bit one
+        if r["engine"] == "sglang" and CHIPS[r["chip"]]["architecture"] == "hopper":
+            if r["kv"] == "fp8" or r["phase"] == "prefill":
+                continue  # fallback kernels, three to ten times slower than those that serve there
         if r["phase"] == "prefill":
             flops = batch * heads * context**2 * (192 + 128)
             yield key, point(r["chip"], "bf16", flops, 4 * batch * context * heads * (192 + 128), r["us"])
@@ -247,11 +244,7 @@ def fit_all() -> dict[tuple[str, str, str, str, str, str], Constants]:
     for points in (gemm_points(), moe_points(), attention_points(), mla_points()):
         for key, value in points:
             # Faster than the datasheet's rates: weights in cache, or another routing than the one stated.
-            if (
-                np.isfinite(value[0])
-                and (value[1] < value[2] or key[2] == "grouped_gemm")
-                and value[0] < value[2]
-            ):
+            if np.isfinite(value[0]) and (value[1] < value[2] or key[2] == "grouped_gemm") and value[0] < value[2]:
                 groups[key].append(value)
     arrays = {key: np.array(value).T for key, value in groups.items() if len(value) >= 15}
     chips = {key: fit(*value) for key, value in arrays.items()}
@@ -292,9 +285,7 @@ def add_levels(
         if not chosen:
             continue
 
-        def put(
-            level: str, name: str, spread: float, parts: Iterable[Constants], engine: str = engine
-        ) -> Constants:
+        def put(level: str, name: str, spread: float, parts: Iterable[Constants], engine: str = engine) -> Constants:
             c = middle(parts)
             c = Constants(c.floor_s, c.compute, c.memory, c.sharpness, c.points, c.median, spread)
             table[level, name, family, form, engine, precision] = c
@@ -404,9 +395,7 @@ def fit_collectives() -> list[tuple[str, ...]]:
                 groups["vendor", "nvidia", 1.6].append(chip)
                 groups["generic", "", 2.0].append(chip)
         for (level, name, wider), parts in groups.items():
-            latency, growth, efficiency, _, spread = np.exp(
-                np.median(np.log([members[c] for c in parts]), axis=0)
-            )
+            latency, growth, efficiency, _, spread = np.exp(np.median(np.log([members[c] for c in parts]), axis=0))
             numbers = (latency * 1e6, growth * 1e6, efficiency, spread * wider)
             out.append((level, name, op, engine, *(f"{x:.4g}" for x in numbers)))
     return sorted(out)
@@ -470,9 +459,7 @@ def main() -> int:
         if level == "chip":
             by_family[family].append(c.median)
     for family, errors in by_family.items():
-        print(
-            f"{family:20} {len(errors):4} fits, median error {np.median(errors):.1%}, worst {max(errors):.1%}"
-        )
+        print(f"{family:20} {len(errors):4} fits, median error {np.median(errors):.1%}, worst {max(errors):.1%}")
     return 0
 
 

@@ -149,7 +149,7 @@ def _layer_operators(
             bits = deployment.weights.matrix_bits(matrix)
             yield Gemm(matrix.name, count * matrix.copies, kernel, rate, inputs, outputs, bits)
     if layer.ffn.kind == "moe":
-        yield _experts(deployment, layer, count, kernels)
+        yield _experts(deployment, layer, count, phase, kernels)
     mixer = _mixer_operator(deployment, layer.mixer, count, phase, kernels)
     if mixer is not None:
         yield mixer
@@ -161,14 +161,19 @@ def _layer_operators(
     yield Elementwise("small kernels", count * each, small, rate, 2 * hidden)
 
 
-def _experts(deployment: Deployment, layer: Layer, count: float, kernels: _Kernels) -> GroupedGemm:
+def _experts(deployment: Deployment, layer: Layer, count: float, phase: Phase, kernels: _Kernels) -> GroupedGemm:
     matrices = [matrix for matrix in layer.matrices if matrix.role == "expert"]
     parallel, ffn = deployment.parallel, layer.ffn
     cut = parallel.tp * parallel.dp / parallel.ep
     elements = sum(matrix.inputs * matrix.outputs for matrix in matrices)
     kernel, rate = kernels("grouped_gemm", deployment.weights.matrix_format(matrices[0]))
     slower = UNEVEN_ROUTING * busiest_rank(float(ffn.experts), float(parallel.ep))
-    kernel = replace(kernel, compute_efficiency=kernel.compute_efficiency / slower)
+    factor = deployment.engine.expert_prefill_factor if phase == "prefill" else 1.0
+    kernel = replace(
+        kernel,
+        compute_efficiency=kernel.compute_efficiency / slower / factor,
+        memory_efficiency=kernel.memory_efficiency / factor,
+    )
     return GroupedGemm(
         "experts",
         count,

@@ -30,6 +30,8 @@ class EngineProfile:
     """Whether a prefill stops the decodes, or shares its steps with them."""
     kernel_factor: float
     """Time of the kernels inside the engine over their time alone."""
+    expert_prefill_factor: float
+    """Time of the experts in a prefill over their kernels' time alone: routing, permuting, kernels tuned for decode."""
     floor_share: float
     """Share of a kernel's launch floor that shows when a graph replays a whole step."""
     host_step_s: float
