@@ -185,6 +185,7 @@ def _print(document: dict[str, Any]) -> None:
         rows.append(["state", f"{document['state_bytes_per_sequence']:,.0f} B", "a sequence, at any context"])
     print("\n" + table(["", "", ""], rows, left=(0, 2)).lstrip())
     entry = document["catalog"]
-    print(f"\nsource: {document['source']}" + (f" [{entry['confidence']}, read {entry['read']}]" if entry else ""))
+    sure = f" [{entry['confidence']}, read {entry['read']}]" if entry else ""
+    print("\n" + wrap(f"source: {document['source']}{sure}", indent=""))
     for note in (*document["notes"], *([entry["note"]] if entry and entry["note"] else [])):
         print(wrap(f"- {note}", indent=""))
