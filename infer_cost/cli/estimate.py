@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from infer_cost.cli.options import SCENARIO, Explain, Json, Model, library_options, with_options
-from infer_cost.cli.output import bold, count, dollars, emit_json, seconds, table, three_digits, wrap
+from infer_cost.cli.output import bold, count, dollars, emit_json, facts, seconds, table, three_digits, wrap
 
 if TYPE_CHECKING:
     from infer_cost.serving.estimate import Estimate
@@ -45,8 +45,7 @@ def _print(answer: Estimate) -> None:
     ]
     print(table(["", "expected", "low", "high", "physical bound"], rows))
     print()
-    for name, value in _facts(answer):
-        print(f"{name:<28}{value}")
+    print(facts(_facts(answer), column=28))
     print("\nAssumed:")
     for line in answer.assumptions:
         print(wrap(f"- {line}"))

@@ -1,7 +1,7 @@
-"""The entry point: finds the command, runs it, and turns every error into one or two lines and an exit code.
+"""The entry point: runs a command line and turns every error into one or two lines and an exit code.
 
-Commands are imported only when they are called: ``infer-cost --help`` reads the table below, and ``memory`` never
-pays for what ``plan`` needs.
+It imports next to nothing itself: what the command line is made of stands in ``group`` and is imported when there is a
+command to run, commands when they are called, so an interrupt at any moment and ``infer-cost`` alone cost nothing.
 """
 
 from __future__ import annotations
@@ -9,169 +9,95 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from importlib import import_module
-from typing import Any
 
-import click
-import typer
-from typer.core import TyperGroup
+WELCOME = """\
+What serving a large language model costs, how long it takes, and which physical limit decides it.
 
-from infer_cost.errors import InferCostError, unknown_name
+  Does my model fit, and how many requests at once?
+    infer-cost memory llama-3.1-70b --hardware h100-sxm --gpus 4 --weights fp8 --context 8192
 
-COMMANDS: dict[str, str] = {
-    "journey": "One request through the fifteen stages: latency, cost and cause of each.",
-    "estimate": "TTFT, TPOT, throughput, utilization and $/Mtoken at a concurrency.",
-    "roofline": "T_compute, T_mem, ridge point, optimal batch, critical context.",
-    "memory": "Parameters, weight and KV bytes, what fits, how many sequences.",
-    "price": "An API call's bill; providers side by side.",
-    "cost": "Your own $/Mtoken: rented or owned; margin and break-even against an API.",
-    "compare": "Machines, models or formats side by side.",
-    "sweep": "Many configurations at once, to a file.",
-    "plan": "The cheapest deployment that keeps a service level.",
-    "explain": "A formula with its symbols, units, source and numbers.",
-    "solve": "A formula turned around: solved for another of its symbols.",
-    "catalog": "Hardware, models, formats and prices, with their sources.",
-    "validate": "Predictions held against published measurements.",
-    "calibrate": "Fit the engine constants to your own benchmark.",
-    "claims": "The source documents' figures, recomputed.",
-    "report": "One self-contained HTML page about one deployment.",
-}
+  How fast is it, and what does a token cost?
+    infer-cost estimate llama-3.1-70b --hardware h100-sxm --gpus 4 --weights fp8 --concurrency 32
 
+  Where do the time and the money of one request go?
+    infer-cost journey llama-3.1-70b --hardware h100-sxm --gpus 8 --weights fp8
 
-def _installed() -> list[str]:
-    from importlib.util import find_spec
+infer-cost --help lists every command; infer-cost catalog models and infer-cost catalog hardware list the names."""
 
-    return [name for name in COMMANDS if find_spec(f"infer_cost.cli.{name}") is not None]
-
-
-class LazyGroup(TyperGroup):
-    """A command group that imports a command's module when the command is asked for, not before."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of the commands, in the order of the table."""
-        return _installed()
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and build one command."""
-        if cmd_name not in COMMANDS or cmd_name not in _installed():
-            return None
-        module = import_module(f"infer_cost.cli.{cmd_name}")
-        app = getattr(module, "app", None)
-        if app is None:
-            app = typer.Typer(rich_markup_mode=None, add_completion=False)
-            app.command(cmd_name)(module.command)
-        return typer.main.get_command(app)
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Refuse an unknown command with the nearest known one."""
-        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            raise unknown_name("command", args[0], _installed(), field="command", hint="see infer-cost --help")
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands from the table, importing none of them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name]) for name in _installed()])
-
-
-app = typer.Typer(
-    cls=LazyGroup,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    no_args_is_help=True,
-    help="What serving a large language model costs, how long it takes, and which physical limit decides it.",
-    epilog="Start with: infer-cost journey llama-3.1-70b --hardware h100-sxm --gpus 8 --weights fp8 "
-    "--input-tokens 12022 --output-tokens 500",
-)
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        from infer_cost import __version__
-
-        print(f"infer-cost {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _root(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
-) -> None:
-    """Hold the options that stand before a command."""
+COMPLETION_VARIABLE = "_INFER_COST_COMPLETE"
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code: 0 answer, 1 cannot be met, 2 bad input."""
     argv = list(sys.argv[1:] if arguments is None else arguments)
-    code = _guarded(lambda: _invoke(argv), as_json="--json" in argv)
-    try:
-        sys.stdout.flush()
-    except (BrokenPipeError, OSError):
-        code = code or _silence_stdout()
-    sys.exit(code)
+    code = _guarded(lambda: _invoke(argv), as_json=_wants_json(argv))
+    sys.exit(_flushed(code))
 
 
 def _invoke(argv: list[str]) -> int:
-    result = typer.main.get_command(app).main(argv, prog_name="infer-cost", standalone_mode=False)
-    return result if isinstance(result, int) else 0
+    if COMPLETION_VARIABLE in os.environ:
+        from infer_cost.cli.completion import answer
+
+        return answer(os.environ[COMPLETION_VARIABLE])
+    if not argv:
+        print(WELCOME)
+        return 0
+    from infer_cost.cli.group import invoke
+
+    return invoke(argv)
+
+
+def _wants_json(argv: list[str]) -> bool:
+    after = argv[argv.index("--output") + 1 :][:1] if "--output" in argv else []
+    return "--json" in argv or "--output=json" in argv or after == ["json"]
 
 
 def _guarded(action: Callable[[], int], *, as_json: bool) -> int:
     """Run ``action``; print whatever goes wrong in one or two lines and return the exit code."""
     try:
         return action()
-    except InferCostError as error:
-        return _report(error, as_json=as_json)
-    except click.exceptions.Abort:
-        return 130
-    except click.exceptions.Exit as leave:
-        return leave.exit_code
-    except click.ClickException as error:
-        return _report(_usage_error(error), as_json=as_json)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
         return _silence_stdout()
-    except OSError as error:
-        name = f" {error.filename}" if error.filename else ""
-        return _report(InferCostError(f"cannot read or write{name}: {error.strerror or error}"), as_json=as_json)
     except Exception as error:
-        # A defect of ours. The user gets a line to report, whoever looks into it the traceback.
-        if os.environ.get("INFER_COST_DEBUG"):
-            raise
-        text = f"internal error ({type(error).__name__}: {str(error)[:200]}); this is a defect, please report it"
-        print(f"infer-cost: {text}", file=sys.stderr)
-        return 70
+        return _failed(error, as_json=as_json)
 
 
-def _usage_error(error: click.ClickException) -> InferCostError:
-    field = getattr(getattr(error, "param", None), "name", None)
-    context = getattr(error, "ctx", None)
-    command = context.command_path if context is not None else "infer-cost"
-    message = " ".join(error.format_message().split())
-    return InferCostError(message.rstrip("."), field=field, hint=f"see {command} --help")
+def _failed(error: Exception, *, as_json: bool) -> int:
+    """Explain an error and return the exit code; a pipe or a disk that fails meanwhile is no matter."""
+    from infer_cost.cli.failures import report
+
+    try:
+        return report(error, as_json=as_json)
+    except BrokenPipeError:
+        return _silence_stdout()
+    except OSError:
+        _silence_stdout()
+        return 2
 
 
-def _report(error: InferCostError, *, as_json: bool) -> int:
-    print(f"infer-cost: {error}", file=sys.stderr)
-    if as_json:
-        from infer_cost.cli.output import emit_json
-
-        fields: dict[str, Any] = {
-            "message": error.message,
-            "field": error.field,
-            "value": None if error.value is None else str(error.value),
-            "allowed": error.allowed,
-            "hint": error.hint,
-        }
-        emit_json({"error": fields})
-    return error.exit_code
+def _flushed(code: int) -> int:
+    """Write out what standard output still holds: a full disk shows only now."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return code or _silence_stdout()
+    except OSError as error:
+        _silence_stdout()
+        return code or _failed(error, as_json=False)
+    except KeyboardInterrupt:
+        return 130
+    return code
 
 
 def _silence_stdout() -> int:
     # The reader of our pipe went away (head, less): no message, and nothing left for the interpreter to flush.
+    try:
+        descriptor = sys.stdout.fileno()
+    except (OSError, ValueError, AttributeError):
+        return 0
     devnull = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(devnull, sys.stdout.fileno())
+    os.dup2(devnull, descriptor)
+    os.close(devnull)
     return 0

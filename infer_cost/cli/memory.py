@@ -17,7 +17,7 @@ from infer_cost.cli.options import (
     library_options,
     with_options,
 )
-from infer_cost.cli.output import bar, bold, count, emit_json, gigabytes, plain, wrap
+from infer_cost.cli.output import bar, bold, count, emit_json, facts, gigabytes, plain, width, wrap
 
 if TYPE_CHECKING:
     from infer_cost.serving.memory import MemoryPlan
@@ -71,8 +71,7 @@ def _print(plan: MemoryPlan) -> None:
         rows.append(("recurrent state a sequence", gigabytes(plan.state_bytes_per_sequence)))
     if plan.hardware is not None:
         rows += [("", ""), *_machine_rows(plan)]
-    for name, value in rows:
-        print(f"{name:<34}{value}".rstrip())
+    print(facts(rows))
     if plan.notes:
         print("\nAssumed:")
         for line in plan.notes:
@@ -88,6 +87,9 @@ def _machine_rows(plan: MemoryPlan) -> list[tuple[str, str]]:
         ("left for KV cache", plan.kv_budget_bytes_per_gpu or 0.0),
     ]
     rows = [(f"usable on each of {plan.gpus} GPUs", gigabytes(usable))]
-    rows += [(f"  {name}", f"{gigabytes(value):>10}  {bar(value / usable, 24)}".rstrip()) for name, value in parts]
+    rows += [
+        (f"  {name}", f"{gigabytes(value):>10}  {bar(value / usable, min(24, width() // 4))}".rstrip())
+        for name, value in parts
+    ]
     rows.append((f"sequences of {count(plan.context)} tokens", count(plan.max_concurrent_sequences)))
     return rows

@@ -11,6 +11,11 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 WIDTH_LIMIT = 100
+NARROWEST = 40
+
+FORMATS = ("json", "csv", "markdown")
+OUTPUT = "infer_cost.output"
+"""Where a command's context keeps the format that ``--output`` asked for."""
 
 
 def plain(value: Any) -> Any:
@@ -31,15 +36,34 @@ def plain(value: Any) -> Any:
 
 
 def emit_json(value: Any) -> None:
+    """Print a result as one JSON document, or as the ``--output`` that the user asked for."""
+    from click import get_current_context
+
+    context = get_current_context(silent=True)
+    wanted = context.meta.get(OUTPUT, "json") if context else "json"
+    if wanted == "json":
+        print_json(value)
+    else:
+        from infer_cost.cli.tables import written
+
+        print(written(plain(value), wanted), end="")
+
+
+def print_json(value: Any) -> None:
     """Print one JSON document on standard output."""
     print(json.dumps(plain(value), indent=2, ensure_ascii=False))
 
 
 def width() -> int:
-    """Columns to print in: the terminal's (or ``COLUMNS``), at most 100."""
+    """Columns to print in: the terminal's (or ``COLUMNS``), at least 40 and at most 100."""
+    return max(NARROWEST, min(WIDTH_LIMIT, _columns() or WIDTH_LIMIT))
+
+
+def _columns() -> int | None:
+    """Columns of the terminal, or ``COLUMNS``; None where the output goes to a file or a pipe."""
     import shutil
 
-    return max(40, min(WIDTH_LIMIT, shutil.get_terminal_size((WIDTH_LIMIT, 24)).columns))
+    return shutil.get_terminal_size((0, 0)).columns or None
 
 
 def colour() -> bool:
@@ -55,21 +79,74 @@ def bold(text: str) -> str:
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)) -> str:
     """Lay out rows in columns separated by two spaces; columns in ``left`` are left-aligned, the others right.
 
+    Where the terminal is too narrow for all columns, those that don't fit follow below, the first text of each row
+    repeated; a file or a pipe gets them side by side.
+
     >>> print(table(["chip", "GB"], [["h100-sxm", "80"], ["b200-sxm", "180"]]))
     chip       GB
     h100-sxm   80
     b200-sxm  180
     """
     cells = [list(header), *[list(row) for row in rows]]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
-    lines = []
-    for row in cells:
-        parts = [
-            cell.ljust(widths[column]) if column in left else cell.rjust(widths[column])
-            for column, cell in enumerate(row)
-        ]
-        lines.append("  ".join(parts).rstrip())
-    return "\n".join(lines)
+    name = min(left, default=0)
+    limit = _columns()
+    if limit is not None and _across(_widths(cells)) > max(NARROWEST, limit):
+        longest = max(8, max(NARROWEST, limit) * 2 // 5)
+        cells = [[_cut(cell, longest) if place == name else cell for place, cell in enumerate(row)] for row in cells]
+    widths = _widths(cells)
+    blocks = []
+    for columns in _blocks(widths, name, limit):
+        lines = ["  ".join(_padded(row[c], widths[c], c in left) for c in columns).rstrip() for row in cells]
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks)
+
+
+def _widths(cells: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(len, column)) for column in zip(*cells, strict=True)]
+
+
+def _across(widths: Sequence[int]) -> int:
+    return sum(widths) + 2 * (len(widths) - 1)
+
+
+def _cut(cell: str, limit: int) -> str:
+    return cell if len(cell) <= limit else cell[: limit - 1] + "…"
+
+
+def _padded(cell: str, columns: int, left: bool) -> str:
+    return cell.ljust(columns) if left else cell.rjust(columns)
+
+
+def _blocks(widths: Sequence[int], name: int, limit: int | None) -> list[list[int]]:
+    """Share the columns out among as many tables as the terminal needs, each beginning with the row's name."""
+    everything = list(range(len(widths)))
+    if limit is None or _across(widths) <= max(NARROWEST, limit):
+        return [everything]
+    blocks = [everything[: name + 1]]
+    for column in everything[name + 1 :]:
+        across = _across([widths[place] for place in (*blocks[-1], column)])
+        if across > max(NARROWEST, limit) and len(blocks[-1]) > name + 1:
+            blocks.append(everything[: name + 1])
+        blocks[-1].append(column)
+    return blocks
+
+
+def facts(rows: Sequence[tuple[str, str]], *, column: int = 34) -> str:
+    """Lay out names and values, one a line, the values from ``column`` on; a narrow terminal brings them closer.
+
+    >>> print(facts([("weights", "141.1 GB"), ("fits", "no")], column=10))
+    weights   141.1 GB
+    fits      no
+    """
+    longest = max((len(name) for name, _ in rows), default=0)
+    room = max((len(value) for _, value in rows), default=0)
+    start = max(longest + 2, min(column, width() - room))
+    return "\n".join(_fact(name, value, start) for name, value in rows)
+
+
+def _fact(name: str, value: str, start: int) -> str:
+    line = f"{name:<{start}}{value}".rstrip()
+    return line if len(line) <= width() else f"{name}\n{wrap(value, indent='    ')}"
 
 
 def wrap(text: str, *, indent: str = "  ") -> str:

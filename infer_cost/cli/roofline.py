@@ -16,7 +16,7 @@ from infer_cost.cli.options import (
     library_options,
     with_options,
 )
-from infer_cost.cli.output import bold, count, emit_json, gigabytes, seconds, three_digits, wrap
+from infer_cost.cli.output import bold, count, emit_json, facts, gigabytes, seconds, three_digits, wrap
 
 if TYPE_CHECKING:
     from infer_cost.serving.roofline_report import RooflineReport
@@ -67,7 +67,6 @@ def _print(report: RooflineReport) -> None:
         (f"optimal batch at {count(report.context)} tokens", count(best) if best else "none makes it compute-bound"),
         ("critical context", f"{count(critical)} tokens" if critical else "none: arithmetic outgrows traffic"),
     ]
-    for name, value in rows:
-        print(f"{name:<34}{value}")
+    print(facts(rows))
     for line in report.notes:
         print(wrap(f"- {line}"))

@@ -1,0 +1,173 @@
+"""The command line itself: finds a command, gives it what all commands have in common, and runs it.
+
+Commands are imported only when they are called: ``infer-cost --help`` reads the table below, and ``memory`` never
+pays for what ``plan`` needs. What all have in common is written once, here: defaults from ``infer-cost.toml``, and
+``--output`` wherever there is ``--json``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import click
+import typer
+from typer.core import TyperGroup
+
+from infer_cost.cli import defaults
+from infer_cost.cli.output import FORMATS, OUTPUT
+from infer_cost.errors import unknown_name
+
+COMMANDS: dict[str, str] = {
+    "journey": "One request through the fifteen stages: latency, cost and cause of each.",
+    "estimate": "TTFT, TPOT, throughput, utilization and $/Mtoken at a concurrency.",
+    "roofline": "T_compute, T_mem, ridge point, optimal batch, critical context.",
+    "memory": "Parameters, weight and KV bytes, what fits, how many sequences.",
+    "price": "An API call's bill; providers side by side.",
+    "cost": "Your own $/Mtoken: rented or owned; margin and break-even against an API.",
+    "compare": "Machines, models or formats side by side.",
+    "sweep": "Many configurations at once, to a file.",
+    "plan": "The cheapest deployment that keeps a service level.",
+    "explain": "A formula with its symbols, units, source and numbers.",
+    "solve": "A formula turned around: solved for another of its symbols.",
+    "catalog": "Hardware, models, formats and prices, with their sources.",
+    "validate": "Predictions held against published measurements.",
+    "calibrate": "Fit the engine constants to your own benchmark.",
+    "claims": "The source documents' figures, recomputed.",
+    "report": "One self-contained HTML page about one deployment.",
+    "completion": "The script that makes bash, zsh or fish complete commands and names.",
+}
+
+
+def installed() -> list[str]:
+    """Names of the commands, in the order of the table."""
+    return [name for name in COMMANDS if find_spec(f"infer_cost.cli.{name}") is not None]
+
+
+class LazyGroup(TyperGroup):
+    """A command group that imports a command's module when the command is asked for, not before."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of the commands, in the order of the table."""
+        return installed()
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and build one command."""
+        if cmd_name not in self.commands and cmd_name in COMMANDS and cmd_name in installed():
+            self.commands[cmd_name] = _built(cmd_name)
+        return self.commands.get(cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Refuse an unknown command with the nearest known one; give a known one the user's defaults."""
+        name, command, rest = args[0], self.get_command(ctx, args[0]), args[1:]
+        if ctx.resilient_parsing:  # a shell completes
+            from infer_cost.cli.completion import add_names
+
+            if command is not None:
+                add_names(command)
+            return name, command, rest
+        if command is None:
+            if name.startswith("-"):
+                ctx.fail(f"No such option: {name}")
+            raise unknown_name("command", name, installed(), field="command", hint="see infer-cost --help")
+        if not {"--help", "-h"} & set(rest):
+            ctx.default_map = {name: defaults.for_command(command, name, self._named)}
+        return name, command, rest
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands from the table, importing none of them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name]) for name in installed()])
+
+    def _named(self, name: str) -> click.Command | None:
+        return self.get_command(click.get_current_context(), name)
+
+
+def _built(name: str) -> click.Command:
+    module = import_module(f"infer_cost.cli.{name}")
+    app = getattr(module, "app", None)
+    if app is None:
+        app = typer.Typer(rich_markup_mode=None, add_completion=False)
+        app.command(name)(module.command)
+    command = typer.main.get_command(app)
+    _share(command)
+    return command
+
+
+def _share(command: click.Command) -> None:
+    """Give a command, or each command of a group, what all have in common."""
+    if isinstance(command, click.Group):
+        for one in command.commands.values():
+            _share(one)
+        return
+    by_name = {parameter.name: parameter for parameter in command.params}
+    if "as_json" in by_name:
+        command.params.insert(command.params.index(by_name["as_json"]) + 1, _output_option())
+    if command.callback is not None:
+        command.callback = _wrapped(command.callback, set(map(str, by_name)))
+
+
+def _output_option() -> click.Option:
+    def keep(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
+        if value is not None:
+            ctx.meta[OUTPUT] = value
+
+    return click.Option(
+        ["--output"],
+        type=click.Choice(FORMATS),
+        metavar="FORMAT",
+        callback=keep,
+        expose_value=False,
+        help=f"Print {', '.join(FORMATS[:-1])} or {FORMATS[-1]} instead; json is the same as --json.",
+    )
+
+
+def _wrapped(callback: Callable[..., Any], names: set[str]) -> Callable[..., Any]:
+    def call(**values: Any) -> Any:
+        context = click.get_current_context()
+        defaults.tell(context)
+        wanted = context.meta.get(OUTPUT)
+        if wanted == "csv" and "as_csv" in names:
+            values["as_csv"] = True
+        elif wanted is not None:
+            values["as_json"] = True
+        return callback(**values)
+
+    return call
+
+
+app = typer.Typer(
+    cls=LazyGroup,
+    rich_markup_mode=None,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="What serving a large language model costs, how long it takes, and which physical limit decides it.",
+    epilog="Start with: infer-cost journey llama-3.1-70b --hardware h100-sxm --gpus 8 --weights fp8 "
+    "--input-tokens 12022 --output-tokens 500",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from infer_cost import __version__
+
+        print(f"infer-cost {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    """Hold the options that stand before a command."""
+
+
+def invoke(argv: list[str]) -> int:
+    """Run a command line and return its exit code; errors come as exceptions."""
+    result = typer.main.get_command(app).main(argv, prog_name="infer-cost", standalone_mode=False)
+    return result if isinstance(result, int) else 0
