@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from infer_cost.roofline.dispatch import Value, divide_or_infinity, log
+from infer_cost.roofline.dispatch import Value, divide_or_infinity, log, where
 
 
 def offered_load(arrival_rate: Value, service_time: Value) -> Value:
@@ -201,7 +201,7 @@ def mm1k_blocking(offered_load: Value, capacity: Value) -> Value:
 
     Notes
     -----
-    Steady at any load; for a load other than exactly 1, where it is 1/(K + 1).
+    Steady at any load; 1/(K + 1) at a load of 1.
 
     Examples
     --------
@@ -213,13 +213,15 @@ def mm1k_blocking(offered_load: Value, capacity: Value) -> Value:
     .. [1] Gross, Shortle, Thompson, Harris, "Fundamentals of Queueing Theory", 4th edition, 2008, section
        2.5.
     """
-    return (1 - offered_load) * offered_load**capacity / (1 - offered_load ** (capacity + 1))
+    balanced = offered_load == 1
+    load = where(balanced, 0.5, offered_load)
+    return where(balanced, 1 / (capacity + 1), (1 - load) * load**capacity / (1 - load ** (capacity + 1)))
 
 
 def mg1_wait(arrival_rate: Value, service_time: Value, service_variation: Value) -> Value:
     r"""Mean wait at one server, services of any distribution (M/G/1).
 
-    .. math:: W_q = \frac{\lambda s^{2} (1 + c_s^2)}{2 (1 - \lambda s)}
+    .. math:: W_q = \frac{\lambda s^{2} (1 + V_s)}{2 (1 - \lambda s)}
 
     Parameters
     ----------
@@ -228,7 +230,7 @@ def mg1_wait(arrival_rate: Value, service_time: Value, service_variation: Value)
     service_time : float
         Mean time of a request on the server, s [s]
     service_variation : float
-        Squared coefficient of variation of the service times; 0 if constant, 1 if exponential, c_s^2 [ratio]
+        Squared coefficient of variation of the service times; 0 if constant, 1 if exponential, V_s [ratio]
 
     Returns
     -------
@@ -257,16 +259,16 @@ def mg1_wait(arrival_rate: Value, service_time: Value, service_variation: Value)
 def kingman_wait(utilization: Value, arrival_variation: Value, service_variation: Value, service_time: Value) -> Value:
     r"""Mean wait at one server, arrivals and services of any distribution (G/G/1), approximately.
 
-    .. math:: W_q = \frac{\rho}{1 - \rho} \cdot \frac{c_a^2 + c_s^2}{2} s
+    .. math:: W_q = \frac{\rho}{1 - \rho} \cdot \frac{V_a + V_s}{2} s
 
     Parameters
     ----------
     utilization : float
         Share of the time that the server is busy, rho [ratio]
     arrival_variation : float
-        Squared coefficient of variation of the times between arrivals, c_a^2 [ratio]
+        Squared coefficient of variation of the times between arrivals, V_a [ratio]
     service_variation : float
-        Squared coefficient of variation of the service times, c_s^2 [ratio]
+        Squared coefficient of variation of the service times, V_s [ratio]
     service_time : float
         Mean time of a request on the server, s [s]
 

@@ -233,7 +233,7 @@ def allen_cunneen_wait(
 ) -> Value:
     r"""Mean wait at several servers, arrivals and services of any distribution (G/G/c), approximately.
 
-    .. math:: W_q = \frac{P_W s}{c - a} \cdot \frac{c_a^2 + c_s^2}{2}
+    .. math:: W_q = \frac{P_W s}{c - a} \cdot \frac{V_a + V_s}{2}
     .. math:: P_W = \frac{c P_B}{c - a (1 - P_B)}
     .. math:: P_B = \frac{a^{c} / c!}{\sum_{k=0}^{c} a^{k} / k!}
 
@@ -246,9 +246,9 @@ def allen_cunneen_wait(
     service_time : float
         Mean time of a request on a server, s [s]
     arrival_variation : float
-        Squared coefficient of variation of the times between arrivals, c_a^2 [ratio]
+        Squared coefficient of variation of the times between arrivals, V_a [ratio]
     service_variation : float
-        Squared coefficient of variation of the service times, c_s^2 [ratio]
+        Squared coefficient of variation of the service times, V_s [ratio]
 
     Returns
     -------

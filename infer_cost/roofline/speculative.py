@@ -68,8 +68,8 @@ def speculative_expected_tokens_tree(acceptance: Value, depth: Value, width: Val
 
     Examples
     --------
-    >>> [round(speculative_expected_tokens_tree(0.6, 4, width), 3) for width in (1, 2)]
-    [2.306, 3.636]
+    >>> round(speculative_expected_tokens_tree(0.6, 4, 2), 3), round(speculative_expected_tokens_tree(0.6, 4, 1), 3)
+    (3.636, 2.306)
 
     References
     ----------
