@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from os import PathLike, fspath
 from typing import Any
 
 from infer_cost.errors import InputError, UnknownNameError, join_names, shorten, unknown_name
@@ -17,7 +18,7 @@ _BUILDING = 1.25
 """Share of the building in an all-in power figure: the default power usage effectiveness."""
 
 
-def hardware(name: str) -> Machine:
+def hardware(name: str | PathLike[str]) -> Machine:
     """Return the machine called ``name``, or the one that the TOML file of that path describes.
 
     An accelerator id implies the system that it usually comes in and allows any number of accelerators
@@ -25,7 +26,7 @@ def hardware(name: str) -> Machine:
 
     Parameters
     ----------
-    name : str
+    name : str or path
         An id (``h100-sxm``, ``gb200-nvl72``), a spelling that people use (``NVIDIA H100 80GB HBM3``), or a
         path that ends in ``.toml``.
 
@@ -47,13 +48,14 @@ def hardware(name: str) -> Machine:
     >>> hardware("dgx-h100").max_gpus, hardware("h100-sxm").max_gpus
     (8, None)
     """
-    if not isinstance(name, str):
+    if not isinstance(name, str | PathLike):
         raise InputError("hardware is a name or the path of a file", field="hardware", value=name)
-    if name.strip().lower().endswith(".toml"):
+    text = fspath(name).strip()
+    if isinstance(name, PathLike) or text.lower().endswith(".toml"):
         from infer_cost.hardware_specs.user import machine_from_file
 
-        return machine_from_file(name.strip())
-    return _machine(resolve(name))
+        return machine_from_file(text)
+    return _machine(resolve(text))
 
 
 def resolve(name: str) -> str:

@@ -43,6 +43,13 @@ def test_four_numbers_suffice(tmp_path: Path) -> None:
     assert "my.toml" in chip.provenance["memory_bandwidth"].source
 
 
+def test_a_path_object_is_a_file_whatever_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "card.txt"
+    path.write_text(FOUR, encoding="utf-8")
+    assert hardware(path).id == "my-card"
+    assert hardware(write(tmp_path, FOUR)) == hardware(Path(write(tmp_path, FOUR)))
+
+
 def test_a_figure_may_carry_its_source(tmp_path: Path) -> None:
     text = FOUR.replace('memory = "48 GB"', 'memory = { value = "48 GB", source = "datasheet of 2026-01" }')
     origin = hardware(write(tmp_path, text)).accelerator.provenance["memory_bytes"]
