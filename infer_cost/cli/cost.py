@@ -127,7 +127,6 @@ def command(
             ready.pop(name)
         views.show_kv(kv_placement(model, machines[0], hours[0], tokens, **ready), show)
         return
-    cached = ready.pop("cached_tokens")
     costs = [
         _cost(model, machine, hour, max_tpot_ms, failure_share, ready)
         for machine, hour in zip(machines, hours, strict=True)
@@ -137,7 +136,7 @@ def command(
         views.show_cluster(_owned(machines[0], ownership), cluster_gpus, links_per_gpu, rate, show)
         return
     find = _finder(service, at, prices)
-    found = [[_against(cost, find(name), cached, fleet) for name in provider or ()] for cost in costs]
+    found = [[_against(cost, find(name), fleet) for name in provider or ()] for cost in costs]
     views.show_costs(costs, found, sensitivity, show)
 
 
@@ -204,7 +203,7 @@ def _finder(service: str, at: str | None, prices: str | None) -> Any:
     return partial(find_rates, service=service, at=at, user_file=prices)
 
 
-def _against(cost: OwnCost, rates: Any, cached_tokens: int, fleet: dict[str, Any]) -> Against:
+def _against(cost: OwnCost, rates: Any, fleet: dict[str, Any]) -> Against:
     from infer_cost.economics.against import against_api, fleet_of
     from infer_cost.economics.break_even import DAYS
     from infer_cost.errors import unknown_name
@@ -223,7 +222,6 @@ def _against(cost: OwnCost, rates: Any, cached_tokens: int, fleet: dict[str, Any
         cost,
         rates,
         bought,
-        cached_tokens=cached_tokens,
         requests_per_month=fleet["requests_per_month"],
         day=DAYS[fleet["day"]],
         commitment=_pair(fleet["commitment"], "commitment"),

@@ -38,6 +38,14 @@ def show_costs(costs: Sequence[OwnCost], found: Sequence[Sequence[Against]], sen
     for cost, apis in zip(costs, found, strict=True):
         if apis:
             _print_apis(cost, apis)
+    if any(found):
+        print(
+            wrap(
+                f"A replica is planned at {costs[0].utilization:.0%} of its full throughput, and its load is a share "
+                "of that; 'for good' counts the steps that new replicas make.",
+                indent="",
+            )
+        )
     if sensitivity:
         for cost in costs:
             _print_sensitivity(cost)
@@ -66,6 +74,8 @@ def show_measured(machine: Machine, hour: GpuHour, rate: float, utilization: flo
     _print_hour(hour)
     print(f"\n{'a year':<28}{dollars(hour.usd * 8760)}, {yearly:.3g} tokens")
     print(f"{'$ a million tokens':<28}{dollars(cost)}")
+    if hour.assumptions:
+        _print_assumptions(hour.assumptions)
     if show.explain:
         print(f"\n1e6 x {hour.usd:.6g} / 3600 / {rate:g} / {utilization:g} = {cost:.6g}")
 
@@ -122,6 +132,7 @@ def show_cluster(owned: Ownership, gpus: int, links: float, rate: float | None, 
         facts.append(("purchase a million tokens", dollars(found.capital_usd_per_mtok)))
     for name, value in facts:
         print(f"{name:<28}{value}")
+    _print_assumptions([f"{links:g} optical ends a GPU, 1.6T each, at 30 W pluggable and 9 W co-packaged (NVIDIA)"])
 
 
 def show_growth(text: str, show: Show) -> None:
@@ -208,13 +219,6 @@ def _print_apis(cost: OwnCost, apis: Sequence[Against]) -> None:
         )
     header = ["API", "$/request", "margin", "pays from load", "from requests a month", "for good from"]
     print(table(header, rows))
-    print(
-        wrap(
-            f"A replica is planned at {cost.utilization:.0%} of its full throughput; its load is a share of that. "
-            "'For good' counts the steps that new replicas make.",
-            indent="",
-        )
-    )
     for one in apis:
         if one.month:
             _print_month(one)

@@ -88,14 +88,13 @@ def against_api(
     rates: Rates,
     fleet: Fleet,
     *,
-    cached_tokens: int = 0,
     api_failure_share: float = 0.0,
     requests_per_month: float | None = None,
     day: Sequence[float] = FLAT_DAY,
     commitment: tuple[float, float] | None = None,
     provisioned: tuple[float, float] | None = None,
 ) -> Against:
-    """Compare one's own cost with an API's bill for the same requests.
+    """Compare one's own cost with an API's bill for the same requests, cached tokens cached at both.
 
     Parameters
     ----------
@@ -105,8 +104,6 @@ def against_api(
         The API's row.
     fleet : Fleet
         How replicas are bought; see :func:`fleet_of`.
-    cached_tokens : int
-        Part of the input that the API bills as read from a cache.
     api_failure_share : float
         Share of the API's calls that are billed and fail [1].
     requests_per_month : float, optional
@@ -123,7 +120,7 @@ def against_api(
     Against
         Bill, margin, break-even and the month.
     """
-    call = bill(Usage(cost.input_tokens, cost.output_tokens, cached_tokens=cached_tokens), rates)
+    call = bill(Usage(cost.input_tokens, cost.output_tokens, cached_tokens=cost.cached_tokens), rates)
     price = cost_per_success(float(call.cost_usd), api_failure_share)
     result = Against(
         api=call,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from infer_cost.checks import finite
 from infer_cost.errors import InputError
+from infer_cost.roofline.tiering import recompute_cost
 
 TTL_SECONDS = {"5-minute cache": 300.0, "1-hour cache": 3600.0}
 """The times to live that vendors sell."""
@@ -117,7 +118,7 @@ def recompute(prefill_gpu_seconds: float, usd_per_gpu_s: float, prefill_s: float
     >>> recompute(0.8, 2.5 / 3600, 0.2).cost(1e6) == 0.8 * 2.5 / 3600
     True
     """
-    return Place("recompute", prefill_gpu_seconds * usd_per_gpu_s, 0.0, prefill_s)
+    return Place("recompute", float(recompute_cost(usd_per_gpu_s, prefill_gpu_seconds)), 0.0, prefill_s)
 
 
 def cheapest_spans(places: Sequence[Place]) -> tuple[Span, ...]:

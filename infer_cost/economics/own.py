@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from infer_cost.checks import finite
-from infer_cost.economics.defaults import purchase, value_of
+from infer_cost.economics.defaults import default, purchase, value_of
 from infer_cost.economics.ownership import Ownership, OwnershipCost, ownership_cost
 from infer_cost.economics.sensitivity import Swing, tornado
 from infer_cost.economics.tokens import cost_per_success, tokens_per_second_per_megawatt
 from infer_cost.errors import CannotBeMetError, InputError
 from infer_cost.hardware_specs.catalog import hardware as find_hardware
+from infer_cost.hardware_specs.infrastructure import Figure
 from infer_cost.hardware_specs.types import Machine
 from infer_cost.serving.estimate import Estimate, estimate_of
 from infer_cost.serving.ranges import Range
@@ -20,6 +21,16 @@ from infer_cost.serving.scenario import Scenario, gpu_price, scenario
 
 _SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
 _MOST_CONCURRENT = 4096
+_DEFAULTED = (
+    "years",
+    "pue",
+    "usd_per_kwh",
+    "facility_usd_per_kw_month",
+    "network_share",
+    "optics_share",
+    "financing_rate",
+    "maintenance_share",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +42,8 @@ class GpuHour:
     tier: str
     owned: Ownership | None = None
     cost: OwnershipCost | None = None
+    assumptions: tuple[str, ...] = ()
+    """What was assumed of ownership, with source and confidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +55,8 @@ class OwnCost:
     gpus: int
     concurrency: int
     input_tokens: int
+    cached_tokens: int
+    """Part of the input that a prefix cache holds, here as at an API."""
     output_tokens: int
     gpu_hour: GpuHour
     utilization: float
@@ -109,9 +124,34 @@ def gpu_hour(
             field="own",
             allowed="--own, or --price-per-gpu-hour or --price-tier",
         )
-    mine = owned_gpu(machine, ownership or {})
+    given = ownership or {}
+    mine = owned_gpu(machine, given)
     cost = ownership_cost(mine)
-    return GpuHour(cost.usd_per_gpu_hour, "purchase and running costs", "owned", mine, cost)
+    return GpuHour(
+        cost.usd_per_gpu_hour,
+        "purchase and running costs",
+        "owned",
+        mine,
+        cost,
+        tuple(_ownership_assumptions(machine, given)),
+    )
+
+
+def _ownership_assumptions(machine: Machine, given: Mapping[str, float]) -> Iterator[str]:
+    if "purchase_usd" not in given:
+        yield _told("purchase price", purchase(machine))
+    if "power_w" not in given:
+        yield f"power {machine.power_per_gpu_w or 0:,.0f} W for a GPU with its share of the rack"
+    for name in _DEFAULTED:
+        if name not in given:
+            yield _told(_label(name), default(name))
+
+
+def _told(name: str, figure: Figure) -> str:
+    unit = "" if figure.unit in ("1", "ratio", "years") else f" {figure.unit}"
+    origin = figure.provenance
+    said = origin.note if origin.confidence == "derived" and origin.note else origin.source
+    return f"{name} {figure.value:g}{unit} ({origin.confidence}): {said}"
 
 
 def owned_gpu(machine: Machine, given: Mapping[str, float]) -> Ownership:
@@ -126,16 +166,7 @@ def owned_gpu(machine: Machine, given: Mapping[str, float]) -> Ownership:
         if power is None:
             raise InputError(f"no power of {machine.id} is known", field="power", hint="give --power-per-gpu, in watts")
         fields["power_w"] = power
-    for name in (
-        "years",
-        "pue",
-        "usd_per_kwh",
-        "facility_usd_per_kw_month",
-        "network_share",
-        "optics_share",
-        "financing_rate",
-        "maintenance_share",
-    ):
+    for name in _DEFAULTED:
         fields.setdefault(name, value_of(name))
     return Ownership(**fields)
 
@@ -268,6 +299,7 @@ def _own_cost(
         gpus=answer.gpus,
         concurrency=answer.concurrency,
         input_tokens=requests.input_tokens,
+        cached_tokens=requests.cached_tokens,
         output_tokens=requests.output_tokens,
         gpu_hour=hour,
         utilization=utilization,
@@ -285,7 +317,11 @@ def _own_cost(
         ttft_s=answer.ttft_s,
         tpot_s=answer.tpot_s,
         # The GPU-hour is told in full elsewhere in the answer.
-        assumptions=(*notes, *(line for line in answer.assumptions if "a GPU-hour, tier" not in line)),
+        assumptions=(
+            *hour.assumptions,
+            *notes,
+            *(line for line in answer.assumptions if "a GPU-hour, tier" not in line),
+        ),
     )
 
 
@@ -355,6 +391,9 @@ _LABELS = {
     "usd_per_kwh": "electricity price",
     "financing_rate": "financing rate",
     "network_share": "network share",
+    "optics_share": "optics share of the network",
+    "facility_usd_per_kw_month": "facility",
+    "maintenance_share": "maintenance a year",
 }
 
 

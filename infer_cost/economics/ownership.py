@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from infer_cost.checks import finite
 from infer_cost.economics.constants import HOURS_PER_MONTH, HOURS_PER_YEAR
+from infer_cost.roofline.ownership import annuity
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +141,11 @@ def capital_charge(capital_usd: float, years: float, rate: float = 0.0, residual
     ----------
     .. [1] The capital recovery factor; Park, Contemporary Engineering Economics (recalled).
     """
-    if rate < 1e-9:
+    # Below a millionth a year interest is nothing, and the formula loses its digits.
+    if rate < 1e-6:
         return (capital_usd - residual_usd) / years
     discount = math.exp(-years * math.log1p(rate))
-    return (capital_usd - residual_usd * discount) * rate / (1.0 - discount)
+    return float(annuity(capital_usd - residual_usd * discount, rate, years))
 
 
 def ownership_cost(owned: Ownership) -> OwnershipCost:

@@ -1,9 +1,11 @@
-"""Dollars, joules and watts a token, and what failures, margins and mark-ups do to a price."""
+"""Dollars and watts a token, and what failures, margins and mark-ups do to a price."""
 
 from __future__ import annotations
 
 from infer_cost.checks import finite
 from infer_cost.errors import InputError
+from infer_cost.roofline.cost import cost_per_million_tokens
+from infer_cost.roofline.ownership import cost_at_utilization, gross_margin
 
 
 def cost_per_million_from_gpu_seconds(
@@ -39,16 +41,8 @@ def cost_per_million_from_gpu_seconds(
     0.463
     """
     finite("utilization", utilization, low=1e-6, high=1.0)
-    return 1e6 * usd_per_gpu_hour / 3600.0 * gpu_seconds_per_token / utilization
-
-
-def energy_per_token(power_w: float, tokens_per_s: float, pue: float = 1.0) -> float:
-    """Return the energy of a token [J]: ``power · PUE / rate``.
-
-    >>> round(energy_per_token(700.0, 2000.0, 1.25), 4)
-    0.4375
-    """
-    return power_w * pue / tokens_per_s
+    full = cost_per_million_tokens(usd_per_gpu_hour, 1.0 / gpu_seconds_per_token)
+    return float(cost_at_utilization(full, utilization))
 
 
 def tokens_per_second_per_megawatt(tokens_per_s: float, power_w: float, pue: float = 1.0) -> float:
@@ -100,7 +94,7 @@ def margin(price_usd: float, cost_usd: float) -> float:
     """
     if price_usd <= 0:
         raise InputError("a margin needs a price above zero", field="price", value=price_usd, allowed="above 0 USD")
-    return 1.0 - cost_usd / price_usd
+    return float(gross_margin(cost_usd, price_usd))
 
 
 def resale_price(upstream_cost_usd: float, markup: float) -> float:

@@ -100,7 +100,8 @@ def test_the_break_even_is_where_the_costs_cross(
         return fleet_month(x, fleet, day).total_usd
 
     first, always = point.first_requests, point.always_requests
-    assert own(first * 1.0000001) <= price * first * 1.0000001 * (1 + 1e-6)
+    # A step may touch the line with its last request only, so just above the point the next replica may be due.
+    assert own(first * (1 - 1e-12)) <= price * first * (1 + 1e-6)
     for share in (0.2, 0.5, 0.9, 0.999):
         assert own(first * share) > price * first * share
     for factor_ in (1.0001, 1.01, 1.3, 2.0, 7.7):

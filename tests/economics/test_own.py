@@ -67,6 +67,8 @@ def test_two_pools_share_the_cost_by_their_gpus() -> None:
 
 def test_owning_takes_the_assumptions_unless_told_otherwise() -> None:
     owned = gpu_hour(H100, owned=True)
+    assert any("recalled" in line for line in owned.assumptions)
+    assert len(gpu_hour(H100, owned=True, ownership={"pue": 1.1}).assumptions) == len(owned.assumptions) - 1
     assert owned.owned is not None and owned.cost is not None
     assert owned.usd == pytest.approx(sum(owned.cost.parts().values()))
     dearer = gpu_hour(H100, owned=True, ownership={"purchase_usd": 60_000.0})
@@ -95,6 +97,16 @@ def test_against_an_api_margin_break_even_and_month_agree() -> None:
     assert at.month is not None and at.month.saving_usd >= 0
     before = against_api(cost, rates, fleet, requests_per_month=found.break_even.first_requests * 0.99)
     assert before.month is not None and before.month.saving_usd < 0
+
+
+def test_cached_tokens_are_cheaper_here_and_at_the_api() -> None:
+    rates = find_rates("deepseek/deepseek-flash", at="2026-11-30T12:00")
+    plain, cached = (
+        own_cost("llama-3.1-70b", H100, gpus=4, concurrency=16, cached_tokens=tokens, **LLAMA) for tokens in (0, 2500)
+    )
+    assert cached.usd_per_request.expected < plain.usd_per_request.expected
+    bills = [against_api(cost, rates, fleet_of(cost)).api.cost_usd for cost in (plain, cached)]
+    assert bills[1] < bills[0]
 
 
 def test_the_replicas_of_a_fleet_leave_the_planned_headroom() -> None:

@@ -12,7 +12,6 @@ from infer_cost.economics.ownership import Ownership, capital_charge, ownership_
 from infer_cost.economics.tokens import (
     cost_per_million_from_gpu_seconds,
     cost_per_success,
-    energy_per_token,
     margin,
     resale_price,
     tokens_per_second_per_megawatt,
@@ -123,7 +122,6 @@ def test_what_no_machine_can_have_is_refused(wrong: dict[str, float]) -> None:
 
 
 def test_power() -> None:
-    assert energy_per_token(1000.0, 500.0) == 2.0
     # A joule a token and a megawatt: a million tokens a second.
     assert tokens_per_second_per_megawatt(1000.0, 1000.0) == pytest.approx(1e6)
     assert tokens_per_second_per_megawatt(1000.0, 1000.0, 1.25) == pytest.approx(0.8e6)

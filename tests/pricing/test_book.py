@@ -155,6 +155,20 @@ def test_the_overlay_has_the_form_of_a_price_file() -> None:
         assert row.confidence in ("two-sources", "one-source", "recalled", "derived")
 
 
+def test_the_overlay_agrees_with_the_upstream_package_where_that_can_say_it() -> None:
+    from infer_cost.pricing.upstream import upstream_rows
+
+    compared = 0
+    for row in overlay_rows():
+        if row.validity.hours_utc:
+            continue
+        for other in upstream_rows(row.provider, row.model):
+            if (other.service, other.validity) == (row.service, row.validity):
+                assert other.prices == row.prices
+                compared += 1
+    assert compared >= 5
+
+
 def test_every_row_of_the_upstream_package_can_be_read() -> None:
     from infer_cost.pricing.upstream import model_names, provider_names, upstream_rows
 
