@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from infer_cost.cli.options import SCENARIO, Explain, Json, Model, library_options, with_options
 from infer_cost.cli.output import bold, count, dollars, emit_json, facts, seconds, table, three_digits, wrap
 
 if TYPE_CHECKING:
     from infer_cost.serving.estimate import Estimate
+    from infer_cost.serving.mix import ClassTimes
     from infer_cost.serving.ranges import Range
 
 
 @with_options(SCENARIO)
-def command(model: Model, explain: Explain = False, as_json: Json = False, **options: Any) -> None:
+def command(
+    model: Model,
+    workload: Annotated[
+        str | None, typer.Option(metavar="FILE.toml", help="Requests of several classes instead of the lengths below.")
+    ] = None,
+    explain: Explain = False,
+    as_json: Json = False,
+    **options: Any,
+) -> None:
     """Estimate TTFT, TPOT, throughput, what limits it, utilization and $/Mtoken at a concurrency.
 
     Example: infer-cost estimate llama-3.1-70b --hardware h100-sxm --gpus 4 --weights fp8 --concurrency 32
     """
+    ready = library_options(options)
+    if workload is not None:
+        _mix(model, workload, ready, as_json)
+        return
     from infer_cost.serving.estimate import estimate
 
-    ready = library_options(options)
     answer = estimate(model, ready.pop("hardware"), **ready)
     if as_json:
         emit_json(answer)
@@ -30,6 +44,57 @@ def command(model: Model, explain: Explain = False, as_json: Json = False, **opt
         from infer_cost.cli.explanation import print_scenario
 
         print_scenario(model, library_options(options))
+
+
+def _mix(model: str, workload: str, options: dict[str, Any], as_json: bool) -> None:
+    from infer_cost.serving.mix import estimate_mix, read_mix
+
+    for name in ("input_tokens", "output_tokens", "cached_tokens"):
+        options.pop(name)
+    answer = estimate_mix(model, options.pop("hardware"), read_mix(workload), **options)
+    if as_json:
+        emit_json(answer)
+        return
+    gpus = f"{answer.gpus} x {answer.hardware}" if answer.gpus > 1 else answer.hardware
+    print(
+        bold(f"{answer.model} on {gpus}, {count(answer.concurrency)} in flight, {count(answer.running)} at once") + "\n"
+    )
+    print(table(_CLASS_HEADER, [_class_row(one) for one in answer.classes]))
+    print()
+    facts = [
+        ("requests/s", three_digits(answer.requests_per_s)),
+        ("output tokens/s a GPU", three_digits(answer.output_tokens_per_s_per_gpu)),
+        ("cost of a mean request", dollars(answer.cost_usd)),
+        ("prompts in one flat batch", f"{count(answer.flattened_tokens)} tokens"),
+        ("padded to the longest", f"{count(answer.padded_tokens)} tokens, {answer.padding_waste:.0%} of them waste"),
+    ]
+    _print_facts(facts, answer.assumptions)
+
+
+_CLASS_HEADER = ["class", "share", "input", "cached", "output", "TTFT", "visible", "a token", "in all", "cost"]
+
+
+def _class_row(one: ClassTimes) -> list[str]:
+    return [
+        one.name,
+        f"{one.share:.0%}",
+        count(one.input_tokens),
+        count(one.cached_tokens),
+        count(one.output_tokens),
+        seconds(one.ttft_s),
+        seconds(one.visible_ttft_s),
+        seconds(one.tpot_s),
+        seconds(one.e2e_s),
+        dollars(one.cost_usd),
+    ]
+
+
+def _print_facts(facts: list[tuple[str, str]], assumptions: tuple[str, ...]) -> None:
+    for name, value in facts:
+        print(f"{name:<28}{value}")
+    print("\nAssumed:")
+    for line in assumptions:
+        print(wrap(f"- {line}"))
 
 
 def _print(answer: Estimate) -> None:

@@ -122,7 +122,7 @@ def steady_state(
     steps = maximum(requests.decode_steps, 1.0)
     others = 0.0 if alone else maximum(running / ranks, 1.0) - 1.0
     interference = others * prefill.occupancy_s * deployment.engine.interference_share / steps
-    wait = 0.0 if alone else _wait(engine, running, prefill.occupancy_s, token.total_s, interference, steps)
+    wait = 0.0 if alone else mean_wait(engine, running, prefill.occupancy_s, token.total_s, interference, steps)
     if "host" not in without:
         wait = wait + deployment.engine.host_request_s
     alive = wait + prefill.passes.total_s + requests.decode_steps * (token.total_s + interference)
@@ -166,7 +166,7 @@ def _token_of_running(
     return choose(free, token_time(engine, flight, context, without, bounds=bounds), full)
 
 
-def _wait(
+def mean_wait(
     engine: CompiledEngine, running: Value, occupancy: Value, step: Value, interference: Value, steps: Value
 ) -> Value:
     """Mean wait of an arriving request: half of the step under way, and the prefills before it.
