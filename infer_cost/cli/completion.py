@@ -37,7 +37,7 @@ def command(
 
     name = shell if shell is not None else os.path.basename(os.environ.get("SHELL", "bash"))  # noqa: PTH119
     if name not in SHELLS:
-        raise unknown_name("shell", name, SHELLS, field="shell", hint=f"known: {', '.join(SHELLS)}")
+        raise unknown_name("shell", name, SHELLS, field="shell")
     if sys.stdout.isatty():
         print(f"# For every new shell: {SHELLS[name]}")
     print(script(name))
@@ -93,7 +93,8 @@ def add_names(command: click.Command) -> None:
     for one in getattr(command, "commands", {}).values():
         add_names(one)
     for parameter in command.params:
-        known = NAMES.get(str(parameter.name))
+        # "catalog hardware show NAME": the command says of what it is the name.
+        known = NAMES.get(str(command.name if parameter.name == "name" else parameter.name))
         if known is not None:
             parameter._custom_shell_complete = _completer(known)
 
@@ -143,6 +144,8 @@ def _fixed(*names: str) -> Callable[[], Iterable[str]]:
 NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "model": _models,
     "hardware": _hardware,
+    "prices": _hardware,
+    "formats": _formats,
     "weights": _formats,
     "kv": _formats,
     "engine": _engines,
@@ -150,6 +153,7 @@ NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "service": _fixed("standard", "batch", "flex", "priority"),
     "numbering": _fixed("digest", "article"),
     "cache_tier": _fixed("hbm", "dram", "flash", "remote"),
+    "action": _fixed("show"),
     "shell": _fixed(*SHELLS),
 }
 """Names by parameter: an option of one name means the same in every command."""

@@ -169,5 +169,8 @@ def _root(
 
 def invoke(argv: list[str]) -> int:
     """Run a command line and return its exit code; errors come as exceptions."""
-    result = typer.main.get_command(app).main(argv, prog_name="infer-cost", standalone_mode=False)
+    command = typer.main.get_command(app)
+    # Not command.main(): that ends the process by itself when a pipe closes.
+    with command.make_context("infer-cost", argv) as context:
+        result = command.invoke(context)
     return result if isinstance(result, int) else 0

@@ -47,7 +47,8 @@ def command(
         Path | None, typer.Option("--grid", help="A TOML file of options; those given here come first.", metavar="FILE")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the rows: .csv, .jsonl or .parquet.", metavar="FILE")
+        Path | None,
+        typer.Option("-o", "--output-file", help="Write the rows: .csv, .jsonl or .parquet.", metavar="FILE"),
     ] = None,
     where: Annotated[
         list[str], typer.Option(help="Keep rows only where this holds, e.g. 'tpot_s < 30 ms'.", metavar="CONDITION")
