@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from infer_cost.hardware_specs.infrastructure import figure
 from infer_cost.roofline import kv_blocks
 from infer_cost.serving.memory import sequences_that_run
 from infer_cost.serving.scenario import Scenario
@@ -12,6 +13,8 @@ from infer_cost.stages.prefix_tiers import PrefixMove
 from infer_cost.stages.totals import REJECTED_SHARE, VCPU_USD_PER_HOUR
 
 BLOCK_SIZE = 16
+OPTIC_BYTES_PER_S = 100e9
+"""800 Gb/s."""
 
 
 def stage_notes(
@@ -87,6 +90,17 @@ def _scale_out(question: Scenario, move: PrefixMove, replicas: int) -> Iterator[
         yield "all GPUs share one scale-up domain: nothing leaves it"
     elif machine.scale_out_bandwidth:
         yield f"{machine.scale_out_bandwidth / 1e9:,.0f} GB/s one way a GPU beyond the domain"
+        yield _optics(question, machine.scale_out_bandwidth)
+
+
+def _optics(question: Scenario, bandwidth: float) -> str:
+    """Power and price of the optical ends that the GPUs' ports need, two a link, by 800 Gb/s DSP modules."""
+    ends = 2.0 * question.gpus * bandwidth / OPTIC_BYTES_PER_S
+    power, price = figure("optics_power", "800g-dsp").value or 0.0, figure("optics_prices", "800g-dr8").value or 0.0
+    return (
+        f"the first layer of links takes {ends:,.0f} optical ends of 800 Gb/s: {ends * power:,.0f} W, "
+        f"${ends * price:,.0f} to buy; paid in the machine's price, not again here"
+    )
 
 
 def _context(question: Scenario) -> float:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from infer_cost.errors import unknown_name
+from infer_cost.hardware_specs.infrastructure import figure
 from infer_cost.model_specs.kv import element_bytes, kv_bytes_per_sequence
 from infer_cost.serving.program import slowest_link
 from infer_cost.serving.scenario import Scenario
 
 TIERS = ("hbm", "dram", "flash", "remote")
-
-FLASH_BYTES_PER_S = 14e9
-"""Of one NVMe drive on PCIe 5.0, one for each GPU: about 14 GB/s, recalled and not checked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +43,8 @@ def prefix_move(question: Scenario, tier: str) -> PrefixMove:
     per_rank = kv_bytes_per_sequence(plan.model, float(cached), element_bytes(plan.kv.id), tp=plan.parallel.tp)
     links = {
         "dram": machine.host_bandwidth or slowest_link(machine),
-        "flash": FLASH_BYTES_PER_S,
+        # One drive for each GPU.
+        "flash": figure("offload_bandwidth", "nvme-gen5").value or slowest_link(machine),
         "remote": machine.scale_out_bandwidth or slowest_link(machine),
     }
     seconds = float(per_rank) / plan.parallel.pp / links[tier]
