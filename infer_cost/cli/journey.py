@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from infer_cost.serving.ranges import Range
     from infer_cost.stages.types import Journey, Stage
 
+
 @with_options(SCENARIO)
 def command(
     model: Model,
@@ -31,6 +32,7 @@ def command(
         list[str] | None,
         typer.Option(metavar="STEP=TIME", help="Your own time of a host-side step, e.g. router=1ms."),
     ] = None,
+    chart: Annotated[bool, typer.Option("--chart", help="Draw the stages one after another.")] = False,
     explain: Explain = False,
     as_json: Json = False,
     **options: Any,
@@ -62,6 +64,11 @@ def command(
         emit_json(trip)
         return
     _print(trip)
+    if chart:
+        from infer_cost.cli.charts import waterfall
+        from infer_cost.cli.output import width
+
+        print("\n" + waterfall([(s.name, s.e2e_s) for s in trip.stages if s.e2e_s], seconds, columns=width()))
     if explain:
         from infer_cost.cli.explanation import print_scenario
 

@@ -27,6 +27,7 @@ def command(
     model: Model,
     batch: Annotated[int, typer.Option(metavar="N", help="Sequences decoded together.")] = 1,
     context: Annotated[int, typer.Option(metavar="N", help="Cached tokens of each sequence.")] = 1024,
+    chart: Annotated[bool, typer.Option("--chart", help="Draw the roofs: batch 1, yours, the optimum.")] = False,
     explain: Explain = False,
     as_json: Json = False,
     **options: Any,
@@ -38,15 +39,34 @@ def command(
     from infer_cost.serving.roofline_report import roofline_report
 
     ready = library_options(options)
-    report = roofline_report(model, ready.pop("hardware"), batch=batch, context=context, **ready)
+    machine = ready.pop("hardware")
+    report = roofline_report(model, machine, batch=batch, context=context, **ready)
     if as_json:
         emit_json(report)
         return
     _print(report)
+    if chart:
+        batches = sorted({1, batch, *([round(report.optimal_batch)] if report.optimal_batch else [])})
+        _draw([roofline_report(model, machine, batch=size, context=context, **ready) for size in batches])
     if explain:
         from infer_cost.cli.explanation import print_steps
 
         print_steps(report.steps)
+
+
+def _draw(reports: list[RooflineReport]) -> None:
+    from infer_cost.cli.charts import Point, roofline
+    from infer_cost.cli.output import width
+    from infer_cost.roofline import attainable_flops
+
+    peak, bandwidth = reports[0].peak_flops, reports[0].memory_bandwidth
+    points = [
+        Point(
+            f"batch {count(r.batch)}", r.arithmetic_intensity, attainable_flops(r.arithmetic_intensity, peak, bandwidth)
+        )
+        for r in reports
+    ]
+    print("\nOne GPU:\n" + roofline(peak, bandwidth, points, columns=min(width(), 76)))
 
 
 def _print(report: RooflineReport) -> None:
