@@ -35,6 +35,13 @@ class WeightFormats:
     vector_bits: float = 16.0
     """Norms, biases and other vectors."""
 
+    @property
+    def label(self) -> str:
+        """What to call the formats in an answer: the one asked for, or the checkpoint's narrowest."""
+        if self.name != "checkpoint":
+            return self.name
+        return f"{self.ids[min(self.bits, key=lambda role: self.bits[role])]} (the checkpoint's own)"
+
     def matrix_bits(self, matrix: Matrix) -> float:
         """Effective bits of one weight of a matrix, block scales included."""
         return self.bits[matrix.role]

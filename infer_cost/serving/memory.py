@@ -166,7 +166,7 @@ def _does_not_fit(plan: Deployment, context: int, missing: float) -> CannotBeMet
         f"{plan.gpus} x {plan.machine.accelerator.name}" if plan.gpus > 1 else f"one {plan.machine.accelerator.name}"
     )
     return CannotBeMetError(
-        f"{plan.model.name} in {plan.weights.name} doesn't fit on {where}: {missing / 1e9:,.1f} GB short on each GPU "
+        f"{plan.model.name} in {plan.weights.label} doesn't fit on {where}: {missing / 1e9:,.1f} GB short on each GPU "
         f"(weights {share.weights / 1e9:,.1f} GB, {share.usable / 1e9:,.1f} GB usable, "
         f"{(share.activations + share.runtime) / 1e9:,.1f} GB activations and runtime)",
         field="gpus",
@@ -295,7 +295,7 @@ def _model_fields(model: Architecture, formats: Any, kv: str, context: int) -> d
     width = element_bytes(kv)
     return {
         "model": model.name,
-        "weights": formats.name,
+        "weights": formats.label,
         "kv": kv,
         "context": context,
         "parameters_total": counted.total,

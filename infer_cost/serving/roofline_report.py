@@ -111,7 +111,7 @@ def roofline_report(
         model=plan.model.name,
         hardware=plan.machine.id,
         gpus=gpus,
-        weights=plan.weights.name,
+        weights=plan.weights.label,
         kv=plan.kv.id,
         batch=batch,
         context=context,

@@ -274,7 +274,7 @@ def _assumptions(
     utilization: float,
     engine: str,
 ) -> list[str]:
-    said = [f"weights {plan.weights.name}, KV cache {plan.kv.id}, {plan.engine.name} profile"]
+    said = [f"weights {plan.weights.label}, KV cache {plan.kv.id}, {plan.engine.name} profile"]
     if engine == "generic":
         said.append("no engine named: constants between those of vLLM, SGLang and TensorRT-LLM")
     if price is None:

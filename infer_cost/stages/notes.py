@@ -69,7 +69,7 @@ def _prefix(question: Scenario, move: PrefixMove, replicas: int) -> Iterator[str
 
 def _quantization(question: Scenario, move: PrefixMove, replicas: int) -> Iterator[str]:
     plan = question.deployment
-    yield f"weights {plan.weights.name}, cache {plan.kv.id}: no time of its own, it changes stages 7 and 10"
+    yield f"weights {plan.weights.label}, cache {plan.kv.id}: no time of its own, it changes stages 7 and 10"
 
 
 def _drafts(question: Scenario, move: PrefixMove, replicas: int) -> Iterator[str]:
