@@ -19,6 +19,8 @@ from infer_cost.roofline.registry import Formula, evaluate, formula, no_answer, 
 _TOLERANCE = 1e-6
 _HIGHEST_DEGREE = 2
 _LONGEST_FORM = 200
+_MOST_OPERATIONS = 100
+"""Beyond these bounds algebra takes longer, and says less, than bisection."""
 _LARGEST_COUNT = 2**20
 _LOWEST, _HIGHEST = 1e-18, 1e30
 """Between these a numeric solution is looked for."""
@@ -119,10 +121,9 @@ def _closed_form(described: Formula, unknown: str, inputs: Mapping[str, float]) 
     """Solve with symbols, then put the numbers in; nothing for what sympy shouldn't be asked."""
     import sympy
 
-    symbols = {
-        q.name: sympy.Integer(int(inputs[q.name])) if q.whole else sympy.Symbol(q.symbol, positive=True)
-        for q in described.parameters
-    }
+    if any(quantity.whole for quantity in described.parameters):
+        return [], None  # sums over servers: bisection is quicker than their polynomials
+    symbols = {q.name: sympy.Symbol(q.symbol, positive=True) for q in described.parameters}
     value = sympy.Symbol(described.result.symbol + ("'" if _shares_symbol(described) else ""), real=True)
     expression = described.function(*symbols.values())
     expression = sympy.nsimplify(_main_branch(expression), rational=True)
@@ -161,6 +162,8 @@ def _solve_symbolically(equation: Any, unknown: Any) -> list[Any]:
         return []
     if sum(part == unknown for part in sympy.preorder_traversal(equation)) == 1:
         return _isolated(equation, unknown)
+    if sympy.count_ops(equation) > _MOST_OPERATIONS:
+        return []
     numerator = sympy.fraction(sympy.together(equation))[0].expand()
     if not numerator.is_polynomial(unknown):
         return []
@@ -192,7 +195,7 @@ def _isolated(equation: Any, unknown: Any) -> list[Any]:
         else:
             return []
         side = inner
-    return [sympy.factor(rest)]
+    return [sympy.factor(rest) if sympy.count_ops(rest) <= _MOST_OPERATIONS else rest]
 
 
 def _grid(upper: float) -> list[float]:
