@@ -24,7 +24,8 @@ from infer_cost.errors import InputError
 
 if TYPE_CHECKING:
     from infer_cost.economics.against import Against
-    from infer_cost.economics.own import GpuHour, OwnCost
+    from infer_cost.economics.gpu_hours import GpuHour
+    from infer_cost.economics.own import OwnCost
     from infer_cost.economics.ownership import Ownership
     from infer_cost.hardware_specs.types import Machine
 
@@ -101,21 +102,22 @@ def command(
 
     Example: infer-cost cost llama-3.1-70b --hardware h100-sxm --weights fp8 --input-tokens 3000 --output-tokens 500
     """
+    from infer_cost.cli import cost_other_views as other
     from infer_cost.cli import cost_views as views
 
     show = views.Show(as_json, explain)
     if growth is not None:
-        views.show_growth(growth, show)
+        other.show_growth(growth, show)
         return
     ready = library_options(options)
     ownership, fleet = _take(ready, OWNERSHIP), _take(ready, FLEET)
     machines = _machines(hardware)
     hours = [_hour(machine, ready, ownership) for machine in machines]
     if tokens_per_second is not None:
-        views.show_measured(machines[0], hours[0], tokens_per_second, ready["utilization"], show)
+        other.show_measured(machines[0], hours[0], tokens_per_second, ready["utilization"], show)
         return
     if cluster_gpus is not None and model is None:
-        views.show_cluster(_owned(machines[0], ownership), cluster_gpus, links_per_gpu, None, show)
+        other.show_cluster(_owned(machines[0], ownership), cluster_gpus, links_per_gpu, None, show)
         return
     if model is None:
         raise InputError("which model?", field="model", allowed="MODEL, --tokens-per-second N or --growth FALL:GROWTH")
@@ -125,7 +127,7 @@ def command(
         tokens = ready.pop("input_tokens")
         for name in ("output_tokens", "concurrency", "cached_tokens", "utilization"):
             ready.pop(name)
-        views.show_kv(kv_placement(model, machines[0], hours[0], tokens, **ready), show)
+        other.show_kv(kv_placement(model, machines[0], hours[0], tokens, **ready), show)
         return
     costs = [
         _cost(model, machine, hour, max_tpot_ms, failure_share, ready)
@@ -133,7 +135,7 @@ def command(
     ]
     if cluster_gpus is not None:
         rate = costs[0].output_tokens_per_s / costs[0].gpus
-        views.show_cluster(_owned(machines[0], ownership), cluster_gpus, links_per_gpu, rate, show)
+        other.show_cluster(_owned(machines[0], ownership), cluster_gpus, links_per_gpu, rate, show)
         return
     find = _finder(service, at, prices)
     found = [[_against(cost, find(name), fleet) for name in provider or ()] for cost in costs]
@@ -158,7 +160,7 @@ def _given(ownership: dict[str, Any]) -> dict[str, float]:
 
 
 def _hour(machine: Machine, ready: dict[str, Any], ownership: dict[str, Any]) -> GpuHour:
-    from infer_cost.economics.own import gpu_hour
+    from infer_cost.economics.gpu_hours import gpu_hour
 
     given = _given(ownership)
     if given and not ownership["own"]:
@@ -175,7 +177,7 @@ def _hour(machine: Machine, ready: dict[str, Any], ownership: dict[str, Any]) ->
 
 
 def _owned(machine: Machine, ownership: dict[str, Any]) -> Ownership:
-    from infer_cost.economics.own import owned_gpu
+    from infer_cost.economics.gpu_hours import owned_gpu
 
     return owned_gpu(machine, _given(ownership))
 
@@ -205,7 +207,7 @@ def _finder(service: str, at: str | None, prices: str | None) -> Any:
 
 def _against(cost: OwnCost, rates: Any, fleet: dict[str, Any]) -> Against:
     from infer_cost.economics.against import against_api, fleet_of
-    from infer_cost.economics.break_even import DAYS
+    from infer_cost.economics.fleets import DAYS
     from infer_cost.errors import unknown_name
 
     if fleet["day"] not in DAYS:

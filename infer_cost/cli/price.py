@@ -86,6 +86,8 @@ def command(
     With --questions, --agent-steps or --blend: a conversation, an agent's task or a mix of traffic instead.
     With several names: side by side, cheapest first.
     """
+    from infer_cost.cli import price_insight_views as insight
+    from infer_cost.cli import price_traffic_views as traffic
     from infer_cost.cli import price_views as views
     from infer_cost.pricing.book import find_rates, list_rows
     from infer_cost.pricing.rates import parse_time
@@ -99,7 +101,7 @@ def command(
         return find_rates(name, service=how, at=moment, user_file=prices, rates=own)
 
     if choose is not None:
-        views.show_choice(choose, workload, show)
+        insight.show_choice(choose, workload, show)
     elif not providers:
         raise InputError(
             "which provider?", field="provider", allowed="PROVIDER/MODEL, such as anthropic/claude-sonnet-4-5"
@@ -107,9 +109,9 @@ def command(
     elif rows:
         views.show_rows(list_rows(providers[0], user_file=prices), show)
     elif reveal:
-        views.show_reveal(find(providers[0]), hardware, active_parameters, show)
+        insight.show_reveal(find(providers[0]), hardware, active_parameters, show)
     elif blend is not None:
-        views.show_blends(providers, find, _mix(blend, hit_rate, write_share), batch_share, show)
+        traffic.show_blends(providers, find, _mix(blend, hit_rate, write_share), batch_share, show)
     elif questions:
         from infer_cost.pricing.conversations import Conversation
 
@@ -122,14 +124,16 @@ def command(
                 value=prefix_tokens,
                 allowed=f"1 to {input_tokens}: the part of the input that every question repeats",
             )
-        asked = Conversation(prefix_tokens, new, output_tokens, questions, grows, views.ttl_of(ttl), gap_minutes * 60.0)
-        views.show_conversations(providers, find, asked, show)
+        asked = Conversation(
+            prefix_tokens, new, output_tokens, questions, grows, traffic.ttl_of(ttl), gap_minutes * 60.0
+        )
+        traffic.show_conversations(providers, find, asked, show)
     elif agent_steps:
         from infer_cost.pricing.tasks import AgentTask
 
         _refuse_parts(cached_tokens, cache_write_5m_tokens, cache_write_1h_tokens)
         task = AgentTask(input_tokens, agent_steps, output_tokens, tool_tokens, retries, reloads)
-        views.show_tasks(providers, find, task, show)
+        traffic.show_tasks(providers, find, task, show)
     else:
         usage = Usage(
             input_tokens=input_tokens,

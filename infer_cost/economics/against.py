@@ -5,18 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from infer_cost.economics.break_even import (
-    FLAT_DAY,
-    BreakEven,
-    Fleet,
-    FleetMonth,
-    break_even,
-    commitment_cost,
-    fleet_month,
-    payback_months,
-    provisioned_cost,
-    shares,
-)
+from infer_cost.economics.break_even import BreakEven, break_even
+from infer_cost.economics.buying import commitment_cost, payback_months, provisioned_cost
+from infer_cost.economics.fleets import FLAT_DAY, Fleet, FleetMonth, fleet_month, shares
 from infer_cost.economics.own import OwnCost
 from infer_cost.economics.tokens import cost_per_success, margin
 from infer_cost.pricing.billing import Bill, bill

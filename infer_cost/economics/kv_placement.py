@@ -8,6 +8,7 @@ from typing import Any
 
 from infer_cost.checks import finite
 from infer_cost.economics.defaults import value_of
+from infer_cost.economics.gpu_hours import GpuHour
 from infer_cost.economics.kv_tiers import (
     TTL_SECONDS,
     Place,
@@ -20,7 +21,6 @@ from infer_cost.economics.kv_tiers import (
     move,
     recompute,
 )
-from infer_cost.economics.own import GpuHour
 from infer_cost.hardware_specs.infrastructure import figure
 from infer_cost.model_specs.kv import element_bytes, kv_bytes_per_sequence
 from infer_cost.serving.estimate import estimate_of

@@ -2,48 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from infer_cost.checks import finite
-from infer_cost.economics.defaults import default, purchase, value_of
-from infer_cost.economics.ownership import Ownership, OwnershipCost, ownership_cost
-from infer_cost.economics.sensitivity import Swing, tornado
+from infer_cost.economics.defaults import value_of
+from infer_cost.economics.gpu_hours import GpuHour, gpu_hour
 from infer_cost.economics.tokens import cost_per_success, tokens_per_second_per_megawatt
 from infer_cost.errors import CannotBeMetError, InputError
 from infer_cost.hardware_specs.catalog import hardware as find_hardware
-from infer_cost.hardware_specs.infrastructure import Figure
 from infer_cost.hardware_specs.types import Machine
 from infer_cost.serving.estimate import Estimate, estimate_of
 from infer_cost.serving.ranges import Range
-from infer_cost.serving.scenario import Scenario, gpu_price, scenario
+from infer_cost.serving.scenario import Scenario, scenario
 
 _SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
 _MOST_CONCURRENT = 4096
-_DEFAULTED = (
-    "years",
-    "pue",
-    "usd_per_kwh",
-    "facility_usd_per_kw_month",
-    "network_share",
-    "optics_share",
-    "financing_rate",
-    "maintenance_share",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class GpuHour:
-    """What a GPU-hour costs here, and how that was found."""
-
-    usd: float
-    source: str
-    tier: str
-    owned: Ownership | None = None
-    cost: OwnershipCost | None = None
-    assumptions: tuple[str, ...] = ()
-    """What was assumed of ownership, with source and confidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,94 +55,6 @@ class OwnCost:
     def usd_per_hour(self) -> float:
         """Price of the whole deployment for an hour [USD/h]."""
         return self.gpu_hour.usd * self.gpus
-
-
-def gpu_hour(
-    machine: Machine,
-    *,
-    price_per_gpu_hour: float | None = None,
-    price_tier: str | None = None,
-    owned: bool = False,
-    ownership: Mapping[str, float] | None = None,
-) -> GpuHour:
-    """Return what a GPU-hour costs: rented at a price or tier, or owned.
-
-    Parameters
-    ----------
-    machine : Machine
-        The machine.
-    price_per_gpu_hour, price_tier
-        A rent [USD/h] or the name of one; the machine's first tier by default.
-    owned : bool
-        Whether to work out ownership instead.
-    ownership : mapping, optional
-        Fields of :class:`Ownership` that replace the assumptions.
-
-    Raises
-    ------
-    InputError
-        If the machine has no price, or rent and ownership are both asked for.
-    """
-    if not owned:
-        found = gpu_price(machine, price_per_gpu_hour, price_tier)
-        if found is None:
-            raise InputError(
-                f"no GPU-hour price of {machine.id} is known",
-                field="price_per_gpu_hour",
-                hint="give --price-per-gpu-hour, or --own with --purchase-price",
-            )
-        return GpuHour(found.usd_per_hour, found.source, found.tier)
-    if price_per_gpu_hour is not None or price_tier is not None:
-        raise InputError(
-            "a GPU-hour is either rented or owned",
-            field="own",
-            allowed="--own, or --price-per-gpu-hour or --price-tier",
-        )
-    given = ownership or {}
-    mine = owned_gpu(machine, given)
-    cost = ownership_cost(mine)
-    return GpuHour(
-        cost.usd_per_gpu_hour,
-        "purchase and running costs",
-        "owned",
-        mine,
-        cost,
-        tuple(_ownership_assumptions(machine, given)),
-    )
-
-
-def _ownership_assumptions(machine: Machine, given: Mapping[str, float]) -> Iterator[str]:
-    if "purchase_usd" not in given:
-        yield _told("purchase price", purchase(machine))
-    if "power_w" not in given:
-        yield f"power {machine.power_per_gpu_w or 0:,.0f} W for a GPU with its share of the rack"
-    for name in _DEFAULTED:
-        if name not in given:
-            yield _told(_label(name), default(name))
-
-
-def _told(name: str, figure: Figure) -> str:
-    unit = "" if figure.unit in ("1", "ratio", "years") else f" {figure.unit}"
-    origin = figure.provenance
-    said = origin.note if origin.confidence == "derived" and origin.note else origin.source
-    return f"{name} {figure.value:g}{unit} ({origin.confidence}): {said}"
-
-
-def owned_gpu(machine: Machine, given: Mapping[str, float]) -> Ownership:
-    """Return what owning one GPU of a machine takes; what isn't given is the catalog's or an assumption."""
-    fields: dict[str, float] = dict(given)
-    if "purchase_usd" not in fields:
-        price = purchase(machine).value
-        assert price is not None
-        fields["purchase_usd"] = price
-    if "power_w" not in fields:
-        power = machine.power_per_gpu_w
-        if power is None:
-            raise InputError(f"no power of {machine.id} is known", field="power", hint="give --power-per-gpu, in watts")
-        fields["power_w"] = power
-    for name in _DEFAULTED:
-        fields.setdefault(name, value_of(name))
-    return Ownership(**fields)
 
 
 def own_cost(
@@ -333,69 +219,3 @@ def _as_cost(expected: float, rate: Range) -> Range:
         low=expected * rate.expected / rate.high,
         high=expected * rate.expected / rate.low,
     )
-
-
-def cost_sensitivity(cost: OwnCost, *, spread: float = 0.2) -> tuple[Swing, ...]:
-    """Return which input moves the cost of a successful request most.
-
-    Parameters
-    ----------
-    cost : OwnCost
-        The answer to take apart. Its throughput is moved over its own range, the rest by the spread.
-    spread : float
-        How far the other inputs are moved either way, as a share [1].
-
-    Returns
-    -------
-    tuple of Swing
-        The widest first; ``at_low`` and ``at_high`` are dollars a successful request.
-    """
-    throughput = cost.output_tokens_per_s_per_gpu
-    base: dict[str, float] = {
-        "throughput": throughput.expected,
-        "utilization": cost.utilization,
-    }
-    if cost.failure_share:
-        base["failure share"] = cost.failure_share
-    owned = cost.gpu_hour.owned
-    names = ("purchase_usd", "years", "power_w", "pue", "usd_per_kwh", "financing_rate", "network_share")
-    if owned is None:
-        base["GPU-hour price"] = cost.gpu_hour.usd
-    else:
-        base.update({_label(name): getattr(owned, name) for name in names if getattr(owned, name)})
-
-    def answer(inputs: Mapping[str, float]) -> float:
-        if owned is None:
-            hour = inputs["GPU-hour price"]
-        else:
-            changed = {name: inputs[_label(name)] for name in names if _label(name) in inputs}
-            hour = ownership_cost(replace(owned, **changed)).usd_per_gpu_hour
-        seconds = cost.output_tokens / inputs["throughput"]
-        return cost_per_success(hour / 3600.0 * seconds / inputs["utilization"], inputs.get("failure share", 0.0))
-
-    low_use = cost.utilization * (1.0 - spread)
-    ranges = {
-        "throughput": (throughput.low, throughput.high),
-        "utilization": (low_use, min(1.0, cost.utilization * (1.0 + spread))),
-    }
-    if owned is not None:
-        ranges["PUE"] = (max(1.0, owned.pue * (1.0 - spread)), owned.pue * (1.0 + spread))
-    return tuple(swing for swing in tornado(answer, base, spread=spread, ranges=ranges) if swing.width > 0)
-
-
-_LABELS = {
-    "purchase_usd": "purchase price",
-    "years": "years of use",
-    "power_w": "power",
-    "pue": "PUE",
-    "usd_per_kwh": "electricity price",
-    "financing_rate": "financing rate",
-    "network_share": "network share",
-    "optics_share": "optics share of the network",
-    "facility_usd_per_kw_month": "facility",
-    "maintenance_share": "maintenance a year",
-}
-
-
-def _label(name: str) -> str:
-    return _LABELS[name]

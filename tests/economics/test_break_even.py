@@ -6,16 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from infer_cost.economics.break_even import (
-    FLAT_DAY,
-    OFFICE_DAY,
-    Fleet,
-    break_even,
-    commitment_cost,
-    fleet_month,
-    payback_months,
-    provisioned_cost,
-)
+from infer_cost.economics.break_even import break_even
+from infer_cost.economics.buying import commitment_cost, payback_months, provisioned_cost
+from infer_cost.economics.fleets import FLAT_DAY, OFFICE_DAY, Fleet, fleet_month
 from infer_cost.errors import InputError
 
 MONTH_S = 730 * 3600

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from infer_cost.economics.gpu_hours import gpu_hour
 from infer_cost.economics.kv_placement import kv_placement
 from infer_cost.economics.kv_tiers import (
     Place,
@@ -18,7 +19,6 @@ from infer_cost.economics.kv_tiers import (
     move,
     recompute,
 )
-from infer_cost.economics.own import gpu_hour
 from infer_cost.errors import InputError
 from infer_cost.hardware_specs.catalog import hardware
 

@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 
 from infer_cost.economics.against import against_api, fleet_of
-from infer_cost.economics.own import cost_sensitivity, gpu_hour, own_cost
+from infer_cost.economics.cost_sensitivity import cost_sensitivity
+from infer_cost.economics.gpu_hours import gpu_hour
+from infer_cost.economics.own import own_cost
 from infer_cost.errors import CannotBeMetError, InferCostError, InputError
 from infer_cost.hardware_specs.catalog import hardware
 from infer_cost.pricing import find_rates

@@ -6,16 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infer_cost.economics.reveal import (
-    Assumptions,
-    assumptions_of,
+from infer_cost.economics.inferences import (
     batch_from_ratio,
     decode_efficiency_from_ratio,
     input_cost_bound,
     kv_bytes_from_tier,
-    reveal,
     storage_price_from_ttls,
 )
+from infer_cost.economics.reveal import Assumptions, assumptions_of, reveal
 from infer_cost.errors import InputError
 from infer_cost.hardware_specs.catalog import hardware
 from infer_cost.pricing import Prices, Rates, Tier, find_rates
