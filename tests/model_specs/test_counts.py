@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from infer_cost.errors import UnknownNameError
 from infer_cost.model_specs.checkpoint import block_scale_elements
 from infer_cost.model_specs.counts import counts
+from infer_cost.model_specs.kv import kv_bytes_per_token
+from infer_cost.model_specs.readers.registry import read_config
 from tests.model_specs.support import architecture, config, counted, facts, names
 
 UNSUPPORTED = {"BAAI__bge-large-en.json": "bert", "RWKV__rwkv-5-world-3b.json": "rwkv5"}
@@ -17,13 +21,11 @@ STORED_OTHERWISE = {
     "zai-org__GLM-5-FP8.json": "block scales are counted with the weights",
     "internlm__internlm2-7b.json": "the published total misses a file; 2.5 with the same config matches",
     "meta-llama__Llama-2-7b-hf.json": "2,048 rotary frequencies are stored, which no key says",
-    "meta-llama__Llama-4-Maverick-17B-128E-Instruct.json": "the file has no vision_config to count",
-    "meta-llama__Llama-4-Scout-17B-16E-Instruct.json": "the file has no vision_config to count",
     "microsoft__Phi-3-small-8k-instruct.json": "2,048 stored elements that no key explains",
     "mistralai__Mistral-Small-4-119B-2603.json": "the file has no vision_config to count",
     "moonshotai__Kimi-K2-Instruct.json": "3,416 stored elements that no key explains",
     "nvidia__Qwen3-235B-A22B-NVFP4.json": "two 4-bit weights are counted as one byte",
-    "stepfun-ai__Step-3.7-Flash-FP8.json": "vision tower absent from the file, expert scales counted",
+    "stepfun-ai__Step-3.7-Flash-FP8.json": "block scales of experts are counted with the weights",
 }
 
 
@@ -52,17 +54,16 @@ def test_prediction_modules_are_counted_apart(row: dict[str, str]) -> None:
 
 
 VISION = [row for row in counted() if row["vision_params_transformers"]]
-NO_TOWER_IN_FILE = ("Llama-4", "Step-3.7")
+LLAMA4_TOWER = 871_932_416
+"""Of the checkpoints, which both store this much beside the language model; class defaults are another tower."""
 
 
 @pytest.mark.parametrize("row", VISION, ids=names(VISION))
 def test_towers_are_counted_apart(row: dict[str, str]) -> None:
     built = architecture(row["file"])
     found = sum(part.elements for part in built.components if part.kind in ("vision", "audio"))
-    if any(name in row["file"] for name in NO_TOWER_IN_FILE):
-        assert found == 0
-        return
-    assert found == int(row["vision_params_transformers"])
+    expected = LLAMA4_TOWER if "Llama-4" in row["file"] else int(row["vision_params_transformers"])
+    assert found == expected
 
 
 @pytest.mark.parametrize(
@@ -88,6 +89,65 @@ def test_packed_nvfp4_explains_its_total() -> None:
 
 
 @pytest.mark.parametrize("file", sorted(UNSUPPORTED))
+def models_from_elsewhere() -> list[tuple[dict[str, Any], int, float]]:
+    """Configs of families that the files as found lack, with stored totals and KV bytes as published."""
+    kda = [index for index in range(1, 28) if index % 4 and index != 27]
+    full = [index for index in range(1, 28) if index not in kda]
+    kimi = {
+        "model_type": "kimi_linear",
+        "hidden_size": 2304,
+        "intermediate_size": 9216,
+        "moe_intermediate_size": 1024,
+        "num_hidden_layers": 27,
+        "num_attention_heads": 32,
+        "num_experts": 256,
+        "num_experts_per_token": 8,
+        "num_shared_experts": 1,
+        "first_k_dense_replace": 1,
+        "kv_lora_rank": 512,
+        "q_lora_rank": None,
+        "qk_nope_head_dim": 128,
+        "qk_rope_head_dim": 64,
+        "v_head_dim": 128,
+        "vocab_size": 163840,
+        "linear_attn_config": {
+            "kda_layers": kda,
+            "full_attn_layers": full,
+            "num_heads": 32,
+            "head_dim": 128,
+            "short_conv_kernel_size": 4,
+        },
+    }
+    qwen = {**config("Qwen__Qwen2.5-7B-Instruct.json"), "model_type": "qwen2_vl"}
+    tower = {"depth": 32, "embed_dim": 1280, "mlp_ratio": 4, "hidden_size": 3584, "patch_size": 14}
+    tower_2_5 = {"depth": 32, "hidden_size": 1280, "intermediate_size": 3420, "patch_size": 14}
+    falcon = {
+        "model_type": "falcon",
+        "hidden_size": 4544,
+        "num_hidden_layers": 32,
+        "num_attention_heads": 71,
+        "multi_query": True,
+        "parallel_attn": True,
+        "bias": False,
+        "vocab_size": 65024,
+    }
+    mpt = {"model_type": "mpt", "d_model": 4096, "n_heads": 32, "n_layers": 32, "vocab_size": 50432}
+    return [
+        (kimi, 49_122_681_728, 7 * 576 * 2),
+        ({**qwen, "vision_config": tower}, 8_291_375_616, 57344),
+        ({**qwen, "model_type": "qwen2_5_vl", "vision_config": tower_2_5}, 8_292_166_656, 57344),
+        (falcon, 6_921_720_704 + 65024 * 4544, 32 * 2 * 64 * 2),
+        ({**mpt, "expansion_ratio": 4}, 6_649_286_656, 524288),
+    ]
+
+
+@pytest.mark.parametrize(("data", "stored", "kv"), models_from_elsewhere(), ids=lambda value: str(value)[:24])
+def test_families_beyond_the_files(data: dict[str, Any], stored: int, kv: float) -> None:
+    built = read_config(data)
+    assert counts(built).stored == stored
+    assert kv_bytes_per_token(built) == kv
+
+
 def test_models_without_a_cache_are_refused(file: str) -> None:
     with pytest.raises(UnknownNameError, match=UNSUPPORTED[file]):
         architecture(file)

@@ -27,6 +27,7 @@ TEXT_TYPES = {
     "qwen3_5_moe": "qwen3_5_moe_text",
     "qwen3_vl": "qwen3",
     "qwen3_vl_moe": "qwen3_moe",
+    "step3p7": "step3p5",
 }
 """Type of the language model inside, where the nested object doesn't name its own."""
 _SAME_READER = {

@@ -17,10 +17,12 @@ _LEGACY = (
     "phi3small",
 )  # fmt: skip
 _HYBRID = ("falcon_h1", "granitemoehybrid", "jamba", "nemotron_h", "qwen3_5_moe_text", "qwen3_5_text", "qwen3_next")
-_SPECIAL = ("llama4_text", "longcat_flash", "minimax_m3", "mllama_text_model", "nemotron-nas", "step3p7")
+_SPECIAL = ("llama4_text", "longcat_flash", "minimax_m3", "mllama_text_model", "nemotron-nas")
+_RECENT = ("kimi_linear", "mimo_v2_flash", "step3p5")
 _MULTIMODAL = (
     "deepseek_vl_v2", "gemma3", "gemma4", "internvl_chat", "kimi_k25", "llama4", "llava", "minimax_m3_vl",
     "mistral3", "mllama", "qwen2_5_vl", "qwen2_vl", "qwen3_5", "qwen3_5_moe", "qwen3_vl", "qwen3_vl_moe",
+    "step3p7",
 )  # fmt: skip
 _DECODER = (
     "baichuan", "chatglm", "cohere", "cohere2", "deepseek", "ernie4_5", "ernie4_5_moe", "exaone", "exaone4",
@@ -38,6 +40,7 @@ READERS: dict[str, str] = {
     **dict.fromkeys(_LEGACY, "legacy"),
     **dict.fromkeys(_HYBRID, "hybrid"),
     **dict.fromkeys(_SPECIAL, "special"),
+    **dict.fromkeys(_RECENT, "recent"),
     **dict.fromkeys(_MULTIMODAL, "multimodal"),
     **dict.fromkeys(("gemma", "gemma2", "gemma3_text", "gemma4_text"), "gemma"),
     "deepseek_v4": "deepseek_v4",

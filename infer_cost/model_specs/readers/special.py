@@ -171,46 +171,6 @@ def _nas_width(hidden: int, multiple: float) -> int:
     return -(-int(2 * multiple * hidden / 3) // 256) * 256
 
 
-def _step(config: Config) -> Architecture:
-    """Sliding layers have query heads of their own number; every head has an output gate."""
-    hidden = shared.hidden_size(config)
-    layers = shared.layer_count(config)
-    modules = config.count("num_nextn_predict_layers")
-    windows = shared.layer_windows(config, layers)
-    first = config.count("first_k_dense_replace", default=3)
-    other = config.section("attention_other_setting")
-    heads, kv_heads, width = shared.heads(config)
-    sliding = other.integer("num_attention_heads", default=heads) if other else heads
-    shared.check_heads(config, sliding, kv_heads)
-
-    def build(kind: tuple[int | None, bool]) -> Layer:
-        window, sparse = kind
-        mixer = attention_mixer(sliding if window else heads, kv_heads, width, window=window)
-        attention = attention_part(hidden, mixer)
-        gate = Part((Matrix("head_gate", hidden, mixer.heads, "attention", "column"),), 2 * width)
-        if sparse:
-            ffn, part = shared.experts(
-                config,
-                hidden,
-                config.integer("moe_intermediate_size"),
-                shared_width=config.count("share_expert_dim"),
-            )
-        else:
-            ffn, part = dense_ffn(hidden, config.integer("intermediate_size"))
-        return build_layer(mixer, ffn, attention, gate, part, vectors=2 * hidden)
-
-    components = [shared.router_buffers((layers - first) * config.integer(*shared.EXPERTS))]
-    if modules:
-        window = next((window for window in windows if window), None)
-        components.append(shared.mtp(config, build((window, False)), modules))
-        vocab = config.integer("vocab_size")
-        components.append(Component("copies", modules * vocab * hidden, "a head for each prediction module"))
-    kinds = [(windows[index], index >= first) for index in range(layers)]
-    return shared.architecture(
-        config, layer_groups(kinds, build), hidden=hidden, tied=False, components=tuple(components)
-    )
-
-
 def _minimax_m3(config: Config) -> Architecture:
     """Grouped-query attention that reads the blocks of tokens an indexer chose."""
     hidden = shared.hidden_size(config)
@@ -271,5 +231,4 @@ _READERS: dict[str, Callable[[Config], Architecture]] = {
     "minimax_m3": _minimax_m3,
     "mllama_text_model": _mllama,
     "nemotron-nas": _nemotron_nas,
-    "step3p7": _step,
 }

@@ -19,6 +19,9 @@ def components(config: Config, kind: str, text_hidden: int) -> tuple[Component, 
     tower = config.section("vision_config")
     counter = _COUNTERS.get(kind)
     found: tuple[Component, ...] = ()
+    if tower is None and kind in _RELEASED:
+        config.note("vision_config absent, the tower of the released checkpoint is assumed")
+        tower = Config({})
     if tower is None or counter is None:
         config.note("the vision tower is not counted")
     else:
@@ -175,17 +178,66 @@ def _deepseek_vl2(config: Config, tower: Config, text_hidden: int) -> int:
     return encoder + pool + projector + 2 * text_hidden
 
 
+def _qwen2(config: Config, tower: Config, text_hidden: int) -> int:
+    """Qwen2-VL and 2.5-VL: the latter with gated networks and norms without bias."""
+    width = tower.integer("embed_dim" if tower.has("embed_dim") else "hidden_size")
+    layers = tower.layers("depth")
+    merged = width * tower.integer("spatial_merge_size", default=2) ** 2
+    pixels = 3 * tower.integer("patch_size") ** 2 * tower.integer("temporal_patch_size", default=2) * width
+    attention = 4 * width * width + 4 * width
+    if tower.has("embed_dim"):
+        inner = int(width * tower.number("mlp_ratio", 4.0))
+        layer, norm = attention + 2 * width * inner + inner + width + 4 * width, 2 * width
+    else:
+        inner = tower.integer("intermediate_size")
+        layer, norm = attention + 3 * width * inner + 2 * inner + width + 2 * width, width
+    merger = norm + merged * merged + merged + merged * text_hidden + text_hidden
+    return pixels + layers * layer + merger
+
+
+def _llama4(config: Config, tower: Config, text_hidden: int) -> int:
+    """Llama 4's tower, an adapter of two matrices after it shuffled pixels, and a projector."""
+    width = tower.integer("hidden_size", default=1408)
+    inner = tower.integer("intermediate_size", default=5632)
+    layers = tower.layers("num_hidden_layers", default=34)
+    patch = tower.integer("patch_size", default=14)
+    side = tower.integer("image_size", default=336) // patch
+    middle = tower.integer("projector_input_dim", default=4096)
+    output = tower.integer("projector_output_dim", default=4096)
+    embeddings = (3 * patch * patch + 1 + side * side + 1) * width + 4 * width
+    return embeddings + layers * _encoder_layer(width, inner) + inner * middle + middle * output + output * text_hidden
+
+
+def _step(config: Config, tower: Config, text_hidden: int) -> int:
+    """Step's tower with layer scales, halved twice by convolutions, and a projector."""
+    width = tower.integer("width", "hidden_size", default=1536)
+    inner = int(width * tower.number("mlp_ratio", 8960 / 1536))
+    layers = tower.layers("layers", "num_hidden_layers", default=47)
+    patch = tower.integer("patch_size", default=14)
+    side = tower.integer("image_size", default=728) // patch
+    embeddings = (3 * patch * patch + side * side) * width + 2 * width
+    halving = 9 * 2 * width * width + 2 * width + 9 * 8 * width * width + 4 * width
+    projector = (4 * width + (1 if config.flag("projector_bias") else 0)) * text_hidden
+    return embeddings + layers * (_encoder_layer(width, inner) + 2 * width) + halving + projector
+
+
+_RELEASED = ("llama4", "step3p7")
+"""Families with one tower each, whose size is known where a file leaves it out."""
 _COUNTERS: dict[str, Counter] = {
     "deepseek_vl_v2": _deepseek_vl2,
     "gemma3": _siglip,
     "gemma4": _gemma4,
     "internvl_chat": _intern,
     "kimi_k25": _kimi,
+    "llama4": _llama4,
     "llava": _clip,
     "minimax_m3_vl": _minimax,
     "mllama": _mllama,
+    "qwen2_5_vl": _qwen2,
+    "qwen2_vl": _qwen2,
     "qwen3_5": _qwen3,
     "qwen3_5_moe": _qwen3,
     "qwen3_vl": _qwen3,
     "qwen3_vl_moe": _qwen3,
+    "step3p7": _step,
 }
