@@ -137,8 +137,8 @@ def _mimo_v2(config: Config) -> Architecture:
 
     config.note(f"{_MIMO_MODULES} multi-token prediction modules assumed; no key counts them")
     modules = shared.mtp(config, build((True, False)), _MIMO_MODULES)
-    kinds = [(pattern[index] != 0, sparse[index]) for index in range(layers)]
-    return _finish(config, kinds, build, (modules,))
+    layout = [(pattern[index] != 0, sparse[index]) for index in range(layers)]
+    return _finish(config, layout, build, (modules,))
 
 
 _SINKS = {True: "add_swa_attention_sink_bias", False: "add_full_attention_sink_bias"}
