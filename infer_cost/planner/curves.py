@@ -1,0 +1,106 @@
+"""An engine as a queue sees it: the time of a token by batch, of a prefill by length, and how many requests fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from infer_cost.planner.traffic import Traffic
+from infer_cost.serving.engine_times import CompiledEngine, prefill_time, token_time
+from infer_cost.serving.memory import sequences_that_run
+
+_BATCHES = 40
+"""Batch sizes that a curve is computed for, spaced geometrically."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prefills:
+    """Prefill times of an engine under some traffic."""
+
+    latency_s: Any
+    """By :attr:`Lengths.points` of the inputs: from start to first token."""
+    occupancy_s: Any
+    """By the same: what one prefill takes of a rank's time."""
+    cumulative: Any
+    weights: Any
+    host_s: float
+    """Before a prefill starts."""
+    ranks: int
+    """Prefills that run side by side."""
+
+    @property
+    def mean_occupancy_s(self) -> float:
+        """Mean time of a rank that a prefill takes."""
+        import numpy as np
+
+        return float(np.dot(self.occupancy_s, self.weights))
+
+    @property
+    def mean_latency_s(self) -> float:
+        """Mean time of a prefill."""
+        import numpy as np
+
+        return float(np.dot(self.latency_s, self.weights))
+
+    @property
+    def most(self) -> float:
+        """Prefills a second that all ranks together can do."""
+        return self.ranks / self.mean_occupancy_s
+
+
+@dataclass(frozen=True, slots=True)
+class Decodes:
+    """Token times of an engine under some traffic."""
+
+    batch: Any
+    """Requests in the whole engine, ascending from 1."""
+    token_s: Any
+    """Time of an emitted token at that batch, without other requests' prefills."""
+    steps: float
+    """Tokens after the first, of the mean request."""
+    capacity: float
+    """Requests that run at once at most."""
+
+    def token(self, batch: Any) -> Any:
+        """Time of a token at any batch, between the ones computed."""
+        import numpy as np
+
+        return np.interp(batch, self.batch, self.token_s)
+
+    def slope(self, batch: float) -> float:
+        """How much longer a token takes for each request more in the batch."""
+        width = max(1.0, 0.1 * batch)
+        low, high = max(1.0, batch - width), batch + width
+        return float((self.token(high) - self.token(low)) / (high - low))
+
+
+def prefills(engine: CompiledEngine, traffic: Traffic) -> Prefills:
+    """Prefill times of an engine for the lengths of some traffic."""
+    import numpy as np
+
+    lengths = traffic.inputs.points
+    cached = np.minimum(np.floor(traffic.reuse * lengths), np.maximum(lengths - 1.0, 0.0))
+    times = prefill_time(engine, np.maximum(lengths - cached, 1.0), cached, bounds=False)
+    shape = lengths.shape
+    return Prefills(
+        np.broadcast_to(times.passes.total_s, shape),
+        np.broadcast_to(times.occupancy_s, shape),
+        traffic.inputs.cumulative,
+        traffic.inputs.weights,
+        engine.deployment.engine.host_request_s,
+        engine.deployment.parallel.dp,
+    )
+
+
+def decodes(engine: CompiledEngine, traffic: Traffic) -> Decodes:
+    """Token times of an engine for the lengths of some traffic, up to as many requests as fit."""
+    import numpy as np
+
+    plan = engine.deployment
+    held = traffic.inputs.mean + traffic.outputs.weighted_mean * plan.engine.output_reserve
+    capacity = float(sequences_that_run(plan, held))
+    top = max(capacity, 1.0)
+    batch = np.unique(np.round(np.geomspace(1.0, top, _BATCHES)))
+    context = traffic.inputs.mean + traffic.outputs.weighted_mean / 2.0
+    token = token_time(engine, batch, context, bounds=False).total_s
+    return Decodes(batch, np.broadcast_to(token, batch.shape), max(traffic.outputs.mean - 1.0, 0.0), capacity)
