@@ -202,8 +202,9 @@ def mla_points() -> Iterable[tuple[Key, Point]]:
     for r in read("mla.csv"):
         heads, batch, context = (int(r[x]) for x in ("heads", "batch", "context"))
         key = (r["chip"], r["engine"], f"mla_{r['phase']}", r["kv"], "bf16")
-        if r["engine"] == "sglang" and CHIPS[r["chip"]]["architecture"] == "hopper":
-            if r["kv"] == "fp8" or r["phase"] == "prefill":
+        group = CHIPS[r["chip"]]["architecture"]
+        if r["engine"] == "sglang" and group != "blackwell":
+            if group != "hopper" or r["kv"] == "fp8" or r["phase"] == "prefill":
                 continue  # fallback kernels, three to ten times slower than those that serve there
         if r["phase"] == "prefill":
             flops = batch * heads * context**2 * (192 + 128)

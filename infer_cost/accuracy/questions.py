@@ -70,7 +70,7 @@ def profile_of(row: Measurement) -> EngineProfile:
     generation = find_hardware(MACHINES.get(row.hardware, row.hardware)).accelerator.architecture
     profile = profile.on(generation)
     # Most arrivals find few prefills before them and some find many, so the median waits less than the mean.
-    crowding = profile.crowding * (MEDIAN_SHARE if row.statistic == "median" else 1.0)
+    crowding = profile.crowding * (MEDIAN_SHARE if row.statistic == "median" and not row.disaggregated else 1.0)
     return replace(profile, age_years=age_of(row), crowding=crowding)
 
 
@@ -154,7 +154,9 @@ def _pool_options(phase: str, pool: Pool, row: Measurement) -> dict[str, int]:
     """
     stated = max(pool.tp, pool.ep)
     size = next((n for n in _sizes(stated, pool.gpus) if _holds(row, n)), pool.gpus)
-    data_parallel = pool.dp_attention or size not in legal_tp(find_model(row.model))
+    # Tables say it of decode pools only. A prefill pool that spreads its experts over all ranks is run that way too.
+    spread = phase == "prefill" and pool.ep == size > 1
+    data_parallel = pool.dp_attention or spread or size not in legal_tp(find_model(row.model))
     tp, dp = (1, size) if data_parallel else (size, 1)
     ep = size if data_parallel and size > stated else max(1, pool.ep)
     return {f"{phase}_gpus": pool.gpus, f"{phase}_tp": tp, f"{phase}_dp": dp, f"{phase}_ep": ep}

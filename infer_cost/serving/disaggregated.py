@@ -5,12 +5,12 @@ from __future__ import annotations
 from infer_cost.hardware_specs.efficiency.collectives import collective_model, collective_time
 from infer_cost.model_specs.kv import element_bytes, kv_bytes_per_sequence, state_bytes_per_sequence
 from infer_cost.roofline.dispatch import Value, maximum, minimum
-from infer_cost.serving.engine_times import prefill_time, token_time
+from infer_cost.serving.engine_times import packed_prefill_time, prefill_time, token_time
 from infer_cost.serving.memory import sequences_that_run
 from infer_cost.serving.passes import NOTHING, Cause
 from infer_cost.serving.program import slowest_link
 from infer_cost.serving.scenario import Pool
-from infer_cost.serving.steady import Requests, SteadyState
+from infer_cost.serving.steady import Requests, SteadyState, prefills_ahead
 
 _ROUNDS = 12
 """Rounds of the fixed point; it contracts by more than half each time."""
@@ -59,6 +59,8 @@ def disaggregated_state(
     flight = requests.concurrency * 1.0
     decoding = maximum(minimum(flight, capacity), 1.0)
     servers = float(prefill.instances)
+    waiting = flight / (servers * front.deployment.parallel.dp)
+    packed = packed_prefill_time(front, requests.new_tokens * 1.0, requests.cached_tokens * 1.0, waiting, without)
     wait: Value = 0.0
     token = token_time(back, decoding / decode.instances, requests.mean_context, without, bounds=bounds)
     residence = _sum(admission, first.passes.total_s, transfer, requests.decode_steps * token.total_s)
@@ -67,13 +69,12 @@ def disaggregated_state(
         token = token_time(back, batch, requests.mean_context, without, bounds=bounds)
         served = requests.decode_steps * token.total_s
         service = _sum(admission, first.passes.total_s, transfer, served)
-        fastest = servers / first.occupancy_s
+        fastest = servers / packed
         rate = minimum(flight / (service + wait), fastest, capacity / maximum(served, 1e-12))
-        # What the slower pool can't take waits in front of it; below saturation, as in M/D/c.
-        busy = minimum(rate / fastest, 0.98)
-        queue = busy * first.occupancy_s / (2.0 * servers * (1.0 - busy))
-        random_wait = minimum(queue, maximum(flight - 1.0, 0.0) * first.occupancy_s / servers)
-        wait = maximum(flight / rate - service, random_wait)
+        # What the slower pool can't take waits in front of it; below saturation, arrivals crowd.
+        others = maximum(flight / servers - 1.0, 0.0)
+        crowd = prefills_ahead(front.deployment.engine.crowding, others, rate / fastest) * packed
+        wait = maximum(flight / rate - service, crowd)
         decoding = maximum((decoding + minimum(rate * served, capacity)) / 2.0, 1.0)
         residence = service + wait
     if alone:

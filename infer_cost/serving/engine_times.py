@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from infer_cost.roofline import speculative_expected_tokens
-from infer_cost.roofline.dispatch import Value, ceil, maximum, where
+from infer_cost.roofline.dispatch import Value, ceil, maximum, minimum, where
 from infer_cost.serving.deployment import Deployment
 from infer_cost.serving.operators import Load
 from infer_cost.serving.passes import NOTHING, Cause, PassTime, pass_bound, pass_time
@@ -113,3 +113,20 @@ def prefill_time(
     stages = float(deployment.parallel.pp)
     share = (chunks + stages - 1.0) / (chunks * stages)
     return PrefillTime(passes.times(share), chunks, bound / stages, passes.total_s / stages)
+
+
+def packed_prefill_time(
+    engine: CompiledEngine, new: Value, cached: Value, waiting: Value, without: frozenset[Cause] = NOTHING
+) -> Value:
+    """Seconds of the engine that one prompt takes when others wait: as many as the token budget holds share a pass.
+
+    Data-parallel ranks compute side by side, each its own prompts; their tokens meet in the experts.
+    """
+    parallel = engine.deployment.parallel
+    budget = float(engine.deployment.max_batched_tokens)
+    prompts = minimum(maximum(budget / new, 1.0), maximum(waiting, 1.0))
+    chunks = maximum(ceil(new / budget), 1.0)
+    size = new / chunks
+    before = cached + size * (chunks - 1.0) / 2.0
+    load = Load(prompts, size, before, False, parallel.dp, cached * 1.0)
+    return pass_time(engine.prefill, load, without).total_s * chunks / (prompts * float(parallel.dp * parallel.pp))

@@ -181,6 +181,14 @@ def mean_wait(
     others = maximum(running / ranks, 1.0) - 1.0
     cycle = steps * (step + interference) + occupancy
     share = (others + 1.0) * occupancy / cycle
-    ahead = engine.deployment.engine.crowding * others**CROWD_GROWTH * minimum(share, 1.0) ** CROWD_LOAD
-    # No more than all the others' prefills can be ahead.
-    return where(others > 0, step / 2.0 + minimum(ahead, others) * occupancy, 0.0)
+    ahead = prefills_ahead(engine.deployment.engine.crowding, others, share)
+    return where(others > 0, step / 2.0 + ahead * occupancy, 0.0)
+
+
+def prefills_ahead(crowding: Value, others: Value, share: Value) -> Value:
+    """Prefills that an arriving request finds before it, at most all the others'.
+
+    >>> round(prefills_ahead(0.2, 63.0, 0.2), 2)
+    4.32
+    """
+    return minimum(crowding * others**CROWD_GROWTH * minimum(share, 1.0) ** CROWD_LOAD, others)

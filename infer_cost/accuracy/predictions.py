@@ -1,0 +1,141 @@
+"""What the model predicts for a measurement: each of its metrics, with the range that goes with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from infer_cost.accuracy.measurements import Measurement
+from infer_cost.accuracy.questions import question_of
+from infer_cost.errors import InferCostError
+from infer_cost.serving.estimate import Estimate, estimate_of
+from infer_cost.serving.memory import sequences_that_run
+from infer_cost.serving.ranges import Range
+from infer_cost.serving.scenario import Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """One metric of one row: measured, predicted, and the range that is meant to hold 80 % of measurements."""
+
+    id: str
+    metric: str
+    measured: float
+    predicted: float
+    low: float
+    high: float
+    bound: float
+
+    @property
+    def error(self) -> float:
+        """Predicted over measured, minus 1."""
+        return self.predicted / self.measured - 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """A metric that isn't predicted, and why."""
+
+    id: str
+    reason: str
+
+
+def predict(row: Measurement) -> tuple[list[Prediction], list[Unanswered]]:
+    """Predict every metric that a row has.
+
+    Parameters
+    ----------
+    row : Measurement
+        The measured row
+
+    Returns
+    -------
+    predictions, unanswered
+        One of either for each metric, so that nothing is dropped in silence
+    """
+    reason = contradiction(row)
+    if reason:
+        return [], [Unanswered(row.id, reason)]
+    try:
+        question = question_of(row)
+    except InferCostError as error:
+        return [], [Unanswered(row.id, str(error).splitlines()[0])]
+    if row.concurrency is None:
+        question = _as_many_as_fit(question)
+    ranges = ranges_of(question, row)
+    found, left = [], []
+    for metric, measured in row.metrics.items():
+        figure = ranges.get(metric)
+        if figure is None:
+            left.append(Unanswered(row.id, f"{metric} isn't predicted"))
+        else:
+            parts = (float(figure.expected), float(figure.low), float(figure.high), float(figure.bound))
+            found.append(Prediction(row.id, metric, measured, *parts))
+    return found, left
+
+
+def contradiction(row: Measurement) -> str | None:
+    """Return why a row contradicts itself, or None."""
+    if not row.metrics:
+        return "no measured value"
+    if row.prefill and row.decode and row.prefill.gpus + row.decode.gpus != row.gpus:
+        pools = f"{row.prefill.gpus} + {row.decode.gpus}"
+        return f"pools of {pools} GPUs in a deployment of {row.gpus}"
+    return None
+
+
+def _as_many_as_fit(question: Scenario) -> Scenario:
+    """Return the scenario with as many requests in flight as the memory holds: all were queued at once."""
+    plan, requests = question.deployment, question.requests
+    held = requests.input_tokens + requests.output_tokens * plan.engine.output_reserve
+    fit = max(1, int(sequences_that_run(plan, float(held))))
+    return replace(question, requests=replace(requests, concurrency=fit))
+
+
+def ranges_of(question: Scenario, row: Measurement) -> Mapping[str, Range]:
+    """Return every metric of a scenario by its name in the tables."""
+    answer = estimate_of(question)
+    requests, gpus = question.requests, question.gpus
+    batch = _static(answer, requests.concurrency) if row.static_batch else answer
+    rate = _times(batch.output_tokens_per_s_per_gpu, whole_run_share(row))
+    longer = (requests.input_tokens + requests.output_tokens) / requests.output_tokens
+    found = {
+        "ttft_s": batch.ttft_s,
+        "output_tokens_per_s_per_gpu": rate,
+        "output_tok_per_s_per_gpu": rate,
+        "output_tok_per_s_total": _times(rate, gpus),
+        "total_tok_per_s": _times(rate, gpus * longer),
+        "prefill_tok_per_s_total": _over(requests.input_tokens * (requests.concurrency if row.static_batch else 1), batch.ttft_s),
+        "tok_per_s_per_user": batch.output_tokens_per_s_per_user,
+    }
+    if batch.tpot_s is not None:
+        found["tpot_s"] = batch.tpot_s
+    if answer.power_w is not None:
+        found["avg_power_w"] = Range(answer.power_w, answer.power_w, 0.5 * answer.power_w, answer.power_w)
+    return found
+
+
+def whole_run_share(row: Measurement) -> float:
+    """Return the rate over a whole benchmark run over that of its steady state.
+
+    A run starts and ends with fewer requests in flight. Where a table gives the run's tokens over its duration, its
+    own times to first token and per token say by how much (Little's law): 2.6 % with one pool, 5.3 % with two, at the
+    median.
+    """
+    if row.statistic != "median":
+        return 1.0
+    return 0.947 if row.disaggregated else 0.974
+
+
+def _static(answer: Estimate, batch: int) -> Estimate:
+    """Placeholder."""
+    return answer
+
+
+def _times(figure: Range, factor: float) -> Range:
+    return Range(*(getattr(figure, name) * factor for name in ("bound", "expected", "low", "high")))
+
+
+def _over(amount: float, time: Range) -> Range:
+    """Rate of an amount in a time; the ends of the range change places."""
+    return Range(amount / time.bound, amount / time.expected, amount / time.high, amount / time.low)
