@@ -219,7 +219,8 @@ def _split(text: str, field: str) -> tuple[float, str]:
     dollars = body.startswith("$")
     match = _NUMBER.match(body, 1 if dollars else 0)
     if match is None:
-        raise _bad(field, text, "isn't a number with a unit")
+        finite = body.lower().lstrip("+-") not in ("nan", "inf", "infinity")
+        raise _bad(field, text, "isn't a number with a unit" if finite else "isn't a finite number")
     digits = match.group().replace("_", "")
     if "," in digits and not re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?", digits):
         raise _bad(field, text, "has a comma where no thousands end; write a decimal point")

@@ -6,6 +6,7 @@ the tests compare the equation with the code.
 
 from __future__ import annotations
 
+import ast
 import inspect
 import math
 import re
@@ -25,6 +26,8 @@ _RESULT = re.compile(r"^(float|int)\n((?:    .*\n?)+)", re.MULTILINE)
 _DESCRIPTION = re.compile(r"(?P<meaning>.*), (?P<symbol>[\w*]+) \[(?P<unit>[^\]]+)\]", re.DOTALL)
 _MATH = re.compile(r"^\.\. math:: (.*(?:\n {4,}.*)*)", re.MULTILINE)
 _REFERENCE = re.compile(r"^\.\. \[\d+\] (.*(?:\n {3}.*)*)", re.MULTILINE)
+LARGEST_COUNT = 2**20
+"""Of a whole number that a formula counts up to."""
 _NEVER = re.compile(r"Infinite if ([^.]*)\.(?:\s|$)")
 
 
@@ -58,8 +61,8 @@ class Formula:
 
     @property
     def equation(self) -> str:
-        """The equation and its definitions as Unicode text."""
-        return ", ".join(_write(latex, {}) for latex in self.latex)
+        """The equation as Unicode text, with the definitions of what stands in it."""
+        return _sentence(self.latex, {})
 
     def parameter(self, name: str) -> Quantity:
         """Find a parameter, or the result, by name or by symbol; the formula's own name stands for its value."""
@@ -88,6 +91,11 @@ class Explanation:
 def _write(latex: str, values: dict[str, str]) -> str:
     left, right = parse_equation(latex)
     return f"{to_unicode(left)} = {to_unicode(right, values)}"
+
+
+def _sentence(equations: tuple[str, ...], values: dict[str, str]) -> str:
+    first, *definitions = (_write(latex, values) for latex in equations)
+    return f"{first} where {', '.join(definitions)}" if definitions else first
 
 
 def formula_names() -> list[str]:
@@ -174,6 +182,19 @@ def _quantity(name: str, text: str, kind: str) -> Quantity:
     return Quantity(name, match["symbol"], match["meaning"], match["unit"], kind == "int")
 
 
+def example_inputs(described: Formula) -> dict[str, float]:
+    """Return the numbers of a formula's own example, by parameter.
+
+    >>> example_inputs(formula("ridge_point"))
+    {'peak_flops': 989000000000000.0, 'memory_bandwidth': 3350000000000.0}
+    """
+    code = "\n".join(line[4:] for line in described.examples.splitlines() if line.startswith(">>>"))
+    calls = (node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call))
+    call = next(node for node in calls if ast.unparse(node.func) == described.name)
+    numbers = [eval(ast.unparse(argument), {"__builtins__": {}}) for argument in call.args]
+    return dict(zip((quantity.name for quantity in described.parameters), numbers, strict=True))
+
+
 def read_inputs(described: Formula, values: Mapping[str, str | float]) -> dict[str, float]:
     """Read what the user gave, names or symbols, with units; nothing is required here.
 
@@ -189,8 +210,11 @@ def read_inputs(described: Formula, values: Mapping[str, str | float]) -> dict[s
             raise InputError(f"{quantity.name} is given twice", field=quantity.name, value=value)
         maximum = 1.0 if quantity.unit == "fraction" else None
         number = parse(value, quantity.unit, field=quantity.name, maximum=maximum)
-        if quantity.whole and number != int(number):
-            raise InputError(f"{quantity.name} must be a whole number", field=quantity.name, value=value)
+        if quantity.whole and (number != int(number) or number > LARGEST_COUNT):
+            allowed = f"a whole number up to {LARGEST_COUNT:,}"
+            raise InputError(
+                f"{quantity.name} = {number:g} won't do", field=quantity.name, value=value, allowed=allowed
+            )
         inputs[quantity.name] = int(number) if quantity.whole else number
     return inputs
 
@@ -269,8 +293,7 @@ def explain(name: str, values: Mapping[str, str | float] | None = None) -> Expla
     inputs = read_inputs(described, values)
     value = evaluate(name, inputs)
     numbers = {quantity.symbol: short(inputs[quantity.name]) for quantity in described.parameters}
-    substituted = ", ".join(_write(latex, numbers) for latex in described.latex)
-    return Explanation(described, inputs, value, substituted)
+    return Explanation(described, inputs, value, _sentence(described.latex, numbers))
 
 
 def short(value: float) -> str:

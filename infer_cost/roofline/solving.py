@@ -14,14 +14,22 @@ from typing import Any
 
 from infer_cost.errors import CannotBeMetError, InferCostError
 from infer_cost.roofline.notation import pretty_symbol
-from infer_cost.roofline.registry import Formula, evaluate, formula, no_answer, read_inputs, require, short
+from infer_cost.roofline.registry import (
+    LARGEST_COUNT,
+    Formula,
+    evaluate,
+    formula,
+    no_answer,
+    read_inputs,
+    require,
+    short,
+)
 
 _TOLERANCE = 1e-6
 _HIGHEST_DEGREE = 2
 _LONGEST_FORM = 200
 _MOST_OPERATIONS = 100
 """Beyond these bounds algebra takes longer, and says less, than bisection."""
-_LARGEST_COUNT = 2**20
 _LOWEST, _HIGHEST = 1e-18, 1e30
 """Between these a numeric solution is looked for."""
 
@@ -284,7 +292,7 @@ def _falls(at: Callable[[float], float]) -> bool:
 
 def _doubling() -> Iterator[int]:
     count = 1
-    while count <= _LARGEST_COUNT:
+    while count <= LARGEST_COUNT:
         yield count
         count *= 2
 
