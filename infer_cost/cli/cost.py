@@ -104,8 +104,9 @@ def command(
     """
     from infer_cost.cli import cost_other_views as other
     from infer_cost.cli import cost_views as views
+    from infer_cost.cli.price_views import Show
 
-    show = views.Show(as_json, explain)
+    show = Show(as_json, explain)
     if growth is not None:
         other.show_growth(growth, show)
         return

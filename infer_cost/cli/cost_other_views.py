@@ -104,7 +104,7 @@ def show_growth(text: str, show: Show) -> None:
     from infer_cost.economics.clusters import elasticity, spend_growth, spend_path
     from infer_cost.pricing.blending import parse_ratio
 
-    fall, growth = (float(part) for part in parse_ratio(text))
+    fall, growth = (float(part) for part in parse_ratio(text, "growth"))
     factor, answer = spend_growth(fall, growth), elasticity(fall, growth)
     path = spend_path(fall, growth, 3)
     if show.as_json:

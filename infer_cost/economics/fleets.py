@@ -53,6 +53,8 @@ class Fleet:
         if finite("replica throughput", self.replica_requests_per_s) <= 0:
             raise InputError("a replica serves nothing", field="replica_requests_per_s", allowed="above 0")
         whole("spare replicas", self.spare_replicas, low=0, high=10_000)
+        if self.on_demand_factor is not None:
+            finite("on-demand factor", self.on_demand_factor, low=1e-3, high=1e3)
         finite("spot share", self.spot_share, high=1.0)
         finite("spot factor", self.spot_factor)
         finite("people", self.people_usd_per_month, unit="USD/month")

@@ -92,6 +92,8 @@ def own_cost(
     """
     finite("utilization", utilization, low=1e-6, high=1.0)
     finite("failure share", failure_share, high=0.999)
+    if max_tpot_s is not None:
+        finite("max_tpot", max_tpot_s, low=1e-6, unit="s")
     machine = find_hardware(hardware) if not isinstance(hardware, Machine) else hardware
     hour = hour or gpu_hour(machine)
     options = {**options, "price_per_gpu_hour": hour.usd, "utilization": utilization}
@@ -102,7 +104,7 @@ def own_cost(
 def _deployed(
     model: Any, machine: Machine, options: dict[str, Any], max_tpot_s: float | None
 ) -> tuple[Scenario, Estimate, list[str]]:
-    sized = any(options.get(name) for name in ("gpus", "tp", "prefill_gpus", "decode_gpus"))
+    sized = any(options.get(name) is not None for name in ("gpus", "tp", "prefill_gpus", "decode_gpus"))
     if sized:
         question, answer, notes = _loaded(model, machine, options, max_tpot_s)
         return question, answer, notes
@@ -136,7 +138,7 @@ def _loaded(
     model: Any, machine: Machine, options: dict[str, Any], max_tpot_s: float | None
 ) -> tuple[Scenario, Estimate, list[str]]:
     """Return the scenario at its concurrency, looked for when none is given."""
-    if options.get("concurrency"):
+    if options.get("concurrency") is not None:
         question = scenario(model, machine, **options)
         return question, estimate_of(question), []
     base = scenario(model, machine, **{**options, "concurrency": 1})

@@ -85,12 +85,12 @@ def assumptions_of(machine: Machine, active_parameters: Bracket | None = None) -
     >>> assumptions_of(hardware("a100-sxm-80gb")).bytes_per_weight
     2.0
     """
-    if active_parameters is not None and not 0 < active_parameters[0] <= active_parameters[1]:
+    if active_parameters is not None and not 0 < active_parameters[0] <= active_parameters[1] < 1e18:
         raise InputError(
             "the range of active parameters is none",
             field="active_parameters",
             value=active_parameters,
-            allowed="LOW..HIGH, both above 0",
+            allowed="LOW..HIGH, both above 0 and finite",
         )
     chip = machine.accelerator
     known = [(name, size) for name, size in (("fp8", 1.0), ("bf16", 2.0)) if name in chip.peak_flops]

@@ -98,14 +98,14 @@ def weighted_price(one: Fraction, other: Fraction, share_of_other: Fraction) -> 
     return one * (1 - share_of_other) + other * share_of_other
 
 
-def parse_ratio(text: str) -> tuple[Fraction, Fraction]:
-    """Read an input to output ratio.
+def parse_ratio(text: str, field: str = "blend") -> tuple[Fraction, Fraction]:
+    """Read a ratio such as input to output.
 
     >>> parse_ratio("3:1")
     (Fraction(3, 1), Fraction(1, 1))
     """
-    left, colon, right = text.partition(":")
-    return parse_fraction(left, "blend"), parse_fraction(right if colon else "1", "blend")
+    left, _, right = text.partition(":")
+    return parse_fraction(left, field), parse_fraction(right, field)
 
 
 def parse_fraction(text: str, field: str) -> Fraction:
@@ -118,13 +118,16 @@ def parse_fraction(text: str, field: str) -> Fraction:
     try:
         if len(clean) > 40:
             raise ValueError
-        return Fraction(clean.removesuffix("%")) / (100 if clean.endswith("%") else 1)
+        value = Fraction(clean.removesuffix("%")) / (100 if clean.endswith("%") else 1)
+        if value and not 1e-12 < abs(value) < 1e12:
+            raise ValueError
+        return value
     except (ValueError, ZeroDivisionError):
         raise InputError(
             f"can't read {field} {text[:40]!r}",
             field=field,
             value=text,
-            allowed="0.8, 80%, 4/5; a blend as 3:1",
+            allowed="a number such as 0.8, 80% or 4/5, a ratio such as 3:1",
         ) from None
 
 

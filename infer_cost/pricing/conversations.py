@@ -47,7 +47,9 @@ class Conversation:
 
     def __post_init__(self) -> None:
         """Refuse a conversation that can't be."""
-        whole("questions", self.questions, high=1_000_000)
+        for name in ("prefix_tokens", "question_tokens", "answer_tokens"):
+            whole(name, getattr(self, name), low=0)
+        whole("questions", self.questions, high=10_000)
         finite("gap", self.gap_s, unit="s")
         if self.ttl not in TTL_SECONDS:
             raise InputError(f"ttl is {self.ttl!r}", field="ttl", value=self.ttl, allowed="5m or 1h")

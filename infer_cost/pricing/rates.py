@@ -9,6 +9,9 @@ from typing import Literal
 
 from infer_cost.errors import InputError
 
+LARGEST_PRICE = 1_000_000
+"""Dollars per million tokens, or per thousand calls, beyond which a price is a slip of the keyboard."""
+
 SERVICES = ("standard", "batch", "flex", "priority", "fast")
 """Ways to buy the same call. Each has rows of its own: a discount is never a factor on another row."""
 
@@ -43,12 +46,15 @@ class Prices:
             amount = getattr(self, item.name)
             if amount is None:
                 continue
-            if not isinstance(amount, Decimal) or not amount.is_finite() or amount < 0:
+            # A price of hundreds of digits would be exact for ever.
+            if isinstance(amount, Decimal) and len(amount.as_tuple().digits) > 30:
+                raise InputError(f"the price of {item.name} has more than 30 digits", field=item.name, value=amount)
+            if not isinstance(amount, Decimal) or not amount.is_finite() or not 0 <= amount <= LARGEST_PRICE:
                 raise InputError(
                     f"the price of {item.name} is {amount}",
                     field=item.name,
                     value=amount,
-                    allowed="a decimal number of dollars, not negative",
+                    allowed=f"a decimal number of dollars from 0 to {LARGEST_PRICE:g}",
                 )
 
     def stated(self) -> dict[str, Decimal]:

@@ -43,7 +43,9 @@ class AgentTask:
 
     def __post_init__(self) -> None:
         """Refuse a task that can't be."""
-        whole("steps", self.steps, high=100_000)
+        for name in ("context_tokens", "output_tokens", "tool_tokens"):
+            whole(name, getattr(self, name), low=0)
+        whole("steps", self.steps, high=10_000)
         whole("retries", self.retries, low=0, high=self.steps)
         whole("reloads", self.reloads, low=0, high=self.steps)
 
