@@ -9,6 +9,7 @@ import typer
 from infer_cost.cli.options import (
     ENGINE,
     FORMATS,
+    MACHINE,
     PARALLEL,
     POOLS,
     PRICE,
@@ -63,7 +64,7 @@ FLEET = (
 _WORKLOAD = (*WORKLOAD[:3], WORKLOAD[3]._replace(kind=int | None, default=None))
 
 
-@with_options(PARALLEL, FORMATS, _WORKLOAD, ENGINE, SPECULATION, POOLS, PRICE, OWNERSHIP, FLEET)
+@with_options(MACHINE[1:], PARALLEL, FORMATS, _WORKLOAD, ENGINE, SPECULATION, POOLS, PRICE, OWNERSHIP, FLEET)
 def command(
     model: Annotated[
         str | None, typer.Argument(metavar="[MODEL]", help="A catalog name, a config.json, or a Hugging Face id.")
@@ -110,9 +111,9 @@ def command(
     if growth is not None:
         other.show_growth(growth, show)
         return
+    machines = _machines(hardware, options["set_"])
     ready = library_options(options)
     ownership, fleet = _take(ready, OWNERSHIP), _take(ready, FLEET)
-    machines = _machines(hardware)
     hours = [_hour(machine, ready, ownership) for machine in machines]
     if tokens_per_second is not None:
         other.show_measured(machines[0], hours[0], tokens_per_second, ready["utilization"], show)
@@ -147,12 +148,13 @@ def _take(ready: dict[str, Any], group: tuple[Option, ...]) -> dict[str, Any]:
     return {option.name: ready.pop(option.name) for option in group}
 
 
-def _machines(names: list[str] | None) -> list[Machine]:
+def _machines(names: list[str] | None, settings: list[str]) -> list[Machine]:
+    from infer_cost.cli.options import overridden
     from infer_cost.hardware_specs.catalog import hardware
 
     if not names:
         raise InputError("which machine?", field="hardware", allowed="--hardware NAME or FILE.toml")
-    return [hardware(name) for name in names]
+    return [overridden(name, settings) if settings else hardware(name) for name in names]
 
 
 def _given(ownership: dict[str, Any]) -> dict[str, float]:

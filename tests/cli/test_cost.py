@@ -70,6 +70,13 @@ def test_owning_and_a_month(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0 and "replicas at the peak" in out and "with commitment" in out
 
 
+def test_a_replaced_datasheet_value(capsys: pytest.CaptureFixture[str]) -> None:
+    options = [*LLAMA, *H100, "--gpus", "4", "--concurrency", "16"]
+    plain = _json(capsys, *options)
+    faster = _json(capsys, *options, "--set", "memory_bandwidth=8 TB/s")
+    assert faster["usd_per_mtok_output"]["expected"] < plain["usd_per_mtok_output"]["expected"]
+
+
 def test_sensitivity(capsys: pytest.CaptureFixture[str]) -> None:
     document = _json(capsys, *LLAMA, *H100, "--gpus", "4", "--own", "--sensitivity")
     widths = [abs(swing["at_high"] - swing["at_low"]) for swing in document["sensitivity"]]
