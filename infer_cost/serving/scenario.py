@@ -161,7 +161,7 @@ def scenario(
         memory_utilization=memory_utilization,
     )
     guess = speculation(base.model, speculative, draft_tokens, acceptance)
-    base = _with_speculation(base, guess)
+    base = with_speculation(base, guess)
     if must_fit:
         check_context(base, requests)
         require_fit(base, input_tokens + output_tokens)
@@ -232,7 +232,8 @@ def _instances(field: str, gpus: int, engine: Deployment) -> int:
     return count
 
 
-def _with_speculation(base: Deployment, guess: Speculation | None) -> Deployment:
+def with_speculation(base: Deployment, guess: Speculation | None) -> Deployment:
+    """Return the deployment with a speculation setting, itself without one."""
     from dataclasses import replace
 
     return base if guess is None else replace(base, speculation=guess)
