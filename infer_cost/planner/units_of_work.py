@@ -1,0 +1,218 @@
+"""How many requests one engine can take under a service level, alone or as one of a pool that prefills or decodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from infer_cost.planner.candidates import Candidate
+from infer_cost.planner.curves import decodes, prefills
+from infer_cost.planner.simulation import Simulated, simulate
+from infer_cost.planner.tails import (
+    VALID_UTILIZATION,
+    Engine,
+    Operating,
+    greatest_rate,
+    memory_full,
+    operating_point,
+    tpot_percentile,
+    ttft,
+)
+from infer_cost.planner.traffic import Metric, Promise, Traffic
+from infer_cost.serving.memory import budget, missing_bytes, sequence_bytes_per_gpu
+
+Role = Literal["both", "prefill", "decode"]
+Method = Literal["formula", "simulation"]
+
+RATE_STEPS = 100
+"""Rates that an engine is tried at: this many equal parts of its greatest one."""
+_BURSTY = 1.2
+"""Burstiness beyond which the formula for token times isn't trusted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shortfall:
+    """A promise that an engine can't keep however little it is asked."""
+
+    what: str
+    """``TTFT p99``, ``memory``, ``context window``."""
+    needed: float
+    reached: float
+    unit: str
+
+    @property
+    def excess(self) -> float:
+        """How many times too large, or too little, it is."""
+        low, high = sorted((self.needed, self.reached))
+        return high / low if low > 0 else float("inf")
+
+    def __str__(self) -> str:
+        if self.unit == "s":
+            return f"{self.what} is {self.reached * 1e3:,.1f} ms at best, {self.needed * 1e3:,.1f} ms are promised"
+        if self.unit == "B":
+            return f"{self.what}: {self.needed / 1e9:,.1f} GB a GPU are needed, {self.reached / 1e9:,.1f} GB usable"
+        return f"{self.what} is {self.reached:,.0f} {self.unit}, {self.needed:,.0f} are needed"
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One engine in a role, with its queue model."""
+
+    candidate: Candidate
+    role: Role
+    queue: Engine
+    greatest: float
+    """Requests a second beyond which its queue grows without end."""
+
+    def at(self, rate: float) -> Operating:
+        """Where it settles at a rate."""
+        return operating_point(self.queue, rate)
+
+
+def unit(candidate: Candidate, traffic: Traffic, role: Role = "both") -> Unit | Shortfall:
+    """Build the queue model of an engine in a role, or say why it can't serve the traffic's requests at all."""
+    plan = candidate.engine.deployment
+    longest = traffic.longest if role != "prefill" else traffic.inputs.mean
+    limit = plan.context_limit
+    if limit is not None and longest > limit:
+        return Shortfall("the context window", longest, limit, "tokens")
+    if missing_bytes(plan, longest) > 0:
+        share = budget(plan)
+        held = float(sequence_bytes_per_gpu(plan, longest))
+        return Shortfall("memory", share.usable - share.kv + held, share.usable, "B")
+    queue = Engine(
+        prefills(candidate.engine, traffic) if role != "decode" else None,
+        decodes(candidate.engine, traffic) if role != "prefill" else None,
+        plan.engine.interference_share if role == "both" else 0.0,
+    )
+    return Unit(candidate, role, queue, greatest_rate(queue))
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What an engine does at a rate."""
+
+    percentiles: tuple[float, ...]
+    """By promise."""
+    method: Method
+    full: float
+    """Share of arrivals that find the KV cache full."""
+
+
+def measure(
+    one: Unit, traffic: Traffic, rate: float, promises: Sequence[Promise], extra_s: float = 0.0, *, closely: bool = False
+) -> Kept:
+    """Percentiles of an engine at a rate, by formula where it holds and otherwise by simulation.
+
+    Parameters
+    ----------
+    one : Unit
+        The engine
+    traffic : Traffic
+        Lengths and burstiness
+    rate : float
+        Requests a second at this engine
+    promises : sequence of Promise
+        Metrics and percentiles wanted
+    extra_s : float
+        Added to every time to first token
+    closely : bool
+        Simulate more requests, for an answer that is shown
+    """
+    point = one.at(rate)
+    full = memory_full(one.queue, point)
+    rarest = 1.0 - max((promise.percentile for promise in promises), default=50.0) / 100.0
+    # Near saturation, in bursts or with a full cache the formulas end. A pool's own queue is exact at any load.
+    beyond = rate > VALID_UTILIZATION * one.greatest or traffic.burstiness > _BURSTY or full > 0.2 * rarest
+    if beyond and one.role == "both" and promises and one.queue.decodes is not None:
+        count = min(200_000, max(6_000, int((40 if closely else 20) / rarest)))
+        run = simulate(one.queue, traffic, rate, requests=count)
+        return Kept(tuple(_simulated(run, promise, extra_s) for promise in promises), "simulation", full)
+    return Kept(tuple(_formula(one, traffic, point, promises, extra_s)), "formula", full)
+
+
+def _simulated(run: Simulated, promise: Promise, extra_s: float) -> float:
+    return run.percentile(promise.metric, promise.percentile / 100.0) + (extra_s if promise.metric == "ttft" else 0.0)
+
+
+def _formula(
+    one: Unit, traffic: Traffic, point: Operating, promises: Sequence[Promise], extra_s: float
+) -> list[float]:
+    first: Any = None
+    answers = []
+    for promise in promises:
+        share = promise.percentile / 100.0
+        if promise.metric == "tpot":
+            answers.append(tpot_percentile(one.queue, point, traffic.outputs, share, traffic.burstiness))
+            continue
+        if first is None:
+            first = ttft(one.queue, point, traffic.burstiness, extra_s)
+        answers.append(first.percentile(share))
+    return answers
+
+
+def promises_of(role: Role, promises: Sequence[Promise]) -> list[Promise]:
+    """Return the promises that an engine in a role answers for."""
+    metric: dict[Role, Metric] = {"prefill": "ttft", "decode": "tpot"}
+    return [promise for promise in promises if role == "both" or promise.metric == metric[role]]
+
+
+def optimistic_rate(one: Unit, promises: Sequence[Promise]) -> float | Shortfall:
+    """A rate that the engine surely can't exceed under the promises, from means alone; quick.
+
+    A percentile above the median is at least about the mean, and no request is faster than one that is alone.
+    """
+    import numpy as np
+
+    limit = one.greatest
+    for promise in promises_of(one.role, promises):
+        if promise.metric == "ttft" and one.queue.prefills is not None:
+            alone = one.queue.prefills
+            share = promise.percentile / 100.0
+            place = min(int(np.searchsorted(alone.cumulative, share)), len(alone.cumulative) - 1)
+            best = alone.host_s + float(alone.latency_s[place])
+            if best > promise.limit_s:
+                return Shortfall(f"TTFT p{promise.percentile:g}", promise.limit_s, best, "s")
+        elif promise.metric == "tpot" and one.queue.decodes is not None and one.queue.decodes.steps > 0:
+            best = float(one.queue.decodes.token_s[0])
+            if best > promise.limit_s:
+                return Shortfall(f"TPOT p{promise.percentile:g}", promise.limit_s, best, "s")
+            if promise.percentile >= 50.0:
+                limit = min(limit, _rate_at_token_time(one, promise.limit_s))
+    return limit
+
+
+def _rate_at_token_time(one: Unit, limit_s: float) -> float:
+    """Greatest rate at which the mean token time is within a limit."""
+    import numpy as np
+
+    rates = np.arange(1, RATE_STEPS + 1) / RATE_STEPS * one.greatest
+    within = [rate for rate in rates.tolist() if one.at(rate).token_s <= limit_s * 1.0001]
+    return max(within, default=0.0)
+
+
+def sustained_rate(
+    one: Unit, traffic: Traffic, promises: Sequence[Promise], limit: float, extra_s: float = 0.0
+) -> float:
+    """Greatest rate at which an engine keeps its promises; 0 when it never does.
+
+    Rates are tried at hundredths of the engine's greatest one, so the answer depends on the engine and the promises,
+    not on the traffic that is to be served: a plan for more never costs less.
+    """
+    mine = promises_of(one.role, promises)
+    if not mine:
+        return min(limit, one.greatest)
+    low, high = 0, min(RATE_STEPS - 2, int(limit / one.greatest * RATE_STEPS + 1e-9))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if _keeps(one, traffic, middle / RATE_STEPS * one.greatest, mine, extra_s):
+            low = middle
+        else:
+            high = middle - 1
+    return low / RATE_STEPS * one.greatest
+
+
+def _keeps(one: Unit, traffic: Traffic, rate: float, promises: Sequence[Promise], extra_s: float) -> bool:
+    found = measure(one, traffic, rate, promises, extra_s).percentiles
+    return all(value <= promise.limit_s for value, promise in zip(found, promises, strict=True))
