@@ -115,7 +115,7 @@ def reduce_pass(program: Program, load: Load, small: float, latent: float) -> Pa
     return Pass(floors, busy, experts, small * floor, small * each, latent * floor, latent * each, float(transfers))
 
 
-def neutral(engine: EngineProfile) -> EngineProfile:
+def neutral(_row: Measurement, engine: EngineProfile) -> EngineProfile:
     """Return the profile with constants that leave the sums as they are."""
     return replace(
         engine,

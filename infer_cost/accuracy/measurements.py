@@ -172,6 +172,7 @@ def _row(cells: _Cells, long: bool) -> Measurement:
     tp = cells.count("tp", cells.count("gpus") if not cells.flag("disaggregated") else 1)
     batch = cells.text("batch")
     concurrency = cells.number("concurrency") if not long else _leading_number(batch)
+    open_ended = "closed loop" in cells.text("conditions").lower()
     return Measurement(
         id=cells.text("id", cells.where),
         source=cells.text("source"),
@@ -188,7 +189,7 @@ def _row(cells: _Cells, long: bool) -> Measurement:
         ep=cells.count("ep"),
         dp=cells.count("dp_size"),
         concurrency=None if concurrency is None else max(1, round(concurrency)),
-        static_batch=cells.flag("static_batch") or (long and concurrency is not None),
+        static_batch=cells.flag("static_batch") or (long and concurrency is not None and not open_ended),
         input_tokens=cells.number("input_tokens"),
         output_tokens=cells.number("output_tokens"),
         speculative=cells.text("speculative", "none"),

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from infer_cost.accuracy.measurements import Measurement
-from infer_cost.accuracy.questions import question_of
+from infer_cost.accuracy.questions import question_of, replicas_of
 from infer_cost.errors import InferCostError
-from infer_cost.serving.estimate import Estimate, estimate_of
+from infer_cost.serving.engines import EngineProfile
+from infer_cost.serving.estimate import state_of
 from infer_cost.serving.memory import sequences_that_run
-from infer_cost.serving.ranges import Range
+from infer_cost.serving.ranges import Range, rate_range, spreads, time_range
 from infer_cost.serving.scenario import Scenario
+from infer_cost.serving.static_batch import static_state
+from infer_cost.serving.steady import Requests
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +43,17 @@ class Unanswered:
     reason: str
 
 
-def predict(row: Measurement) -> tuple[list[Prediction], list[Unanswered]]:
+def predict(
+    row: Measurement, profile: Callable[[Measurement, EngineProfile], EngineProfile] | None = None
+) -> tuple[list[Prediction], list[Unanswered]]:
     """Predict every metric that a row has.
 
     Parameters
     ----------
     row : Measurement
         The measured row
+    profile : function, optional
+        Replaces the engine's profile for the row: other constants, for cross-validation and calibration
 
     Returns
     -------
@@ -57,7 +64,7 @@ def predict(row: Measurement) -> tuple[list[Prediction], list[Unanswered]]:
     if reason:
         return [], [Unanswered(row.id, reason)]
     try:
-        question = question_of(row)
+        question = question_of(row, profile=profile)
     except InferCostError as error:
         return [], [Unanswered(row.id, str(error).splitlines()[0])]
     if row.concurrency is None:
@@ -94,25 +101,37 @@ def _as_many_as_fit(question: Scenario) -> Scenario:
 
 def ranges_of(question: Scenario, row: Measurement) -> Mapping[str, Range]:
     """Return every metric of a scenario by its name in the tables."""
-    answer = estimate_of(question)
-    requests, gpus = question.requests, question.gpus
-    batch = _static(answer, requests.concurrency) if row.static_batch else answer
-    rate = _times(batch.output_tokens_per_s_per_gpu, whole_run_share(row))
-    longer = (requests.input_tokens + requests.output_tokens) / requests.output_tokens
+    requests = question.requests
+    load = Requests(requests.input_tokens, requests.output_tokens, requests.cached_tokens, requests.concurrency)
+    state = static_state(question.engine, load) if row.static_batch else state_of(question)
+    width = spreads(question, static=row.static_batch)
+    steps = requests.output_tokens - 1
+    ttft = time_range(state.prefill_bound_s, state.ttft_s, width.ttft)
+    tpot = time_range(state.token_bound_s, state.tpot_s, width.tpot)
+    gpus = question.gpus * replicas_of(row)
+    produced = requests.output_tokens * requests.concurrency / question.gpus * whole_run_share(row)
+    fastest = ttft.bound + steps * tpot.bound
+    rate = rate_range(produced / fastest, produced / state.residence_s, width.throughput)
+    both = (requests.input_tokens + requests.output_tokens) / requests.output_tokens
+    prompts = requests.input_tokens * (requests.concurrency if row.static_batch else 1)
     found = {
-        "ttft_s": batch.ttft_s,
+        "ttft_s": ttft,
         "output_tokens_per_s_per_gpu": rate,
         "output_tok_per_s_per_gpu": rate,
         "output_tok_per_s_total": _times(rate, gpus),
-        "total_tok_per_s": _times(rate, gpus * longer),
-        "prefill_tok_per_s_total": _over(requests.input_tokens * (requests.concurrency if row.static_batch else 1), batch.ttft_s),
-        "tok_per_s_per_user": batch.output_tokens_per_s_per_user,
+        "total_tok_per_s": _times(rate, gpus * both),
+        "prefill_tok_per_s_total": _over(prompts, ttft),
     }
-    if batch.tpot_s is not None:
-        found["tpot_s"] = batch.tpot_s
-    if answer.power_w is not None:
-        found["avg_power_w"] = Range(answer.power_w, answer.power_w, 0.5 * answer.power_w, answer.power_w)
+    if steps:
+        found |= {"tpot_s": tpot, "tok_per_s_per_user": _over(1.0, tpot)}
+    power = question.deployment.machine.power_per_gpu_w
+    if power:
+        found["avg_power_w"] = Range(power, power * POWER_SHARE, power * POWER_SHARE / 1.3, power)
     return found
+
+
+POWER_SHARE = 0.8
+"""Power drawn over what the machine is provisioned for; an assumption, few tables give it."""
 
 
 def whole_run_share(row: Measurement) -> float:
@@ -125,11 +144,6 @@ def whole_run_share(row: Measurement) -> float:
     if row.statistic != "median":
         return 1.0
     return 0.947 if row.disaggregated else 0.974
-
-
-def _static(answer: Estimate, batch: int) -> Estimate:
-    """Placeholder."""
-    return answer
 
 
 def _times(figure: Range, factor: float) -> Range:

@@ -22,6 +22,9 @@ REFERENCE_YEAR = 2026.42
 MEDIAN_SHARE = 0.4
 """Median over mean of the wait behind other prefills; chosen by cross-validation, which hardly tells 0 from 1."""
 
+UNSTATED_MTP = {"draft_tokens": 3, "acceptance": 0.57}
+"""What rows draft and accept that only say "mtp": fitted on all of them together (120 rows)."""
+
 VERSION_YEARS = {
     "1.0.0rc3": 2025.6,
     "gpt-oss-dev": 2025.65,
@@ -93,7 +96,10 @@ def age_of(row: Measurement) -> float:
 
 
 def question_of(
-    row: Measurement, *, profile: Callable[[EngineProfile], EngineProfile] | None = None, must_fit: bool = False
+    row: Measurement,
+    *,
+    profile: Callable[[Measurement, EngineProfile], EngineProfile] | None = None,
+    must_fit: bool = False,
 ) -> Scenario:
     """Return the scenario of a row.
 
@@ -115,10 +121,11 @@ def question_of(
         prefill, decode = pools_of(row)
         options |= _pool_options("prefill", prefill, row) | _pool_options("decode", decode, row)
     else:
-        options |= {"tp": row.gpus // row.pp // row.dp, "pp": row.pp, "dp": row.dp, "ep": row.ep}
+        options |= {"tp": row.tp // row.dp or 1, "pp": row.pp, "dp": row.dp, "ep": row.ep}
+        options["concurrency"] = max(1, round((row.concurrency or 1) / replicas_of(row)))
     engine = profile_of(row)
     if profile is not None:
-        engine = profile(engine)
+        engine = profile(row, engine)
     return _scenario(
         row.model,
         MACHINES.get(row.hardware, row.hardware),
@@ -134,6 +141,16 @@ def _scenario(
     model: str, hardware: str, weights: str | None, kv: str | None, engine: Any, options: tuple[tuple[str, Any], ...]
 ) -> Scenario:
     return scenario(model, hardware, weights=weights, kv=kv, engine=engine, **dict(options))
+
+
+def replicas_of(row: Measurement) -> int:
+    """Return the engines of a row that serves with one pool: its GPUs over those that one engine is cut over.
+
+    Data-parallel attention either divides the tensor ranks that the table states or multiplies them.
+    """
+    if row.disaggregated:
+        return 1
+    return max(1, row.gpus // (max(row.tp, row.dp) * row.pp))
 
 
 def pools_of(row: Measurement) -> tuple[Pool, Pool]:
@@ -187,4 +204,6 @@ def speculation_of(row: Measurement) -> dict[str, Any]:
     options: dict[str, Any] = {"speculative": method if method in ("mtp", "eagle", "draft") else "draft"}
     if name != method:
         options["draft_tokens"] = int(name[len(method) :])
+    elif method == "mtp":
+        options |= UNSTATED_MTP
     return options

@@ -50,7 +50,7 @@ class Spreads:
     throughput: float
 
 
-def spreads(scenario: Scenario) -> Spreads:
+def spreads(scenario: Scenario, *, static: bool = False) -> Spreads:
     """Return how wide the ranges of a scenario are.
 
     An engine's own scatter and that of its kernels are independent, so their squares add; a chip whose kernels were
