@@ -185,6 +185,8 @@ class Architecture:
     """Tables beside the token embedding that are only looked up: positions, embeddings by layer."""
     components: tuple[Component, ...] = ()
     quantization: Quantization | None = None
+    stored_bits: float = 16.0
+    """Bits in which the checkpoint stores weights that it doesn't quantise; engines hold them in 16."""
     source: str = ""
     notes: tuple[str, ...] = field(default=())
     """Defaults filled in and assumptions made, in words; printed with the answer."""

@@ -38,7 +38,7 @@ def checkpoint_size(architecture: Architecture) -> CheckpointSize:
     """Return the bytes that a checkpoint stores in its own formats.
 
     A prediction module's layer is stored as the other layers are; everything else beside the language model in
-    16 bits, router corrections in 32.
+    16 bits (32 where the config's ``dtype`` says so), router corrections in 32.
 
     Examples
     --------
@@ -50,14 +50,16 @@ def checkpoint_size(architecture: Architecture) -> CheckpointSize:
     """
     formats = weight_formats(architecture)
     beside = 0.0
+    wider = architecture.stored_bits / 16
     for component in architecture.components:
         layer_bytes = 0.0
         rest = component.elements
         if component.layer is not None:
             layer_bytes = component.modules * _layer_matrix_bytes(component.layer, formats)
             rest -= component.modules * sum(matrix.elements for matrix in component.layer.matrices)
-        beside += layer_bytes + rest * (4 if component.kind == "buffers" else 2)
-    return CheckpointSize(weight_bytes(architecture, formats), beside)
+        beside += layer_bytes + rest * (4 if component.kind == "buffers" else 2 * wider)
+    own = weight_bytes(architecture, formats)
+    return CheckpointSize(own if architecture.quantization else own * wider, beside)
 
 
 def _layer_matrix_bytes(layer: Layer, formats: WeightFormats) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from infer_cost.hardware_specs.formats import number_format
@@ -28,7 +29,7 @@ LAYER_ROLES: tuple[Role, ...] = (
 )
 """Roles that a method quantises unless told otherwise."""
 _OUTSIDE = re.compile(r"vision|visual|audio|projector|mm_|patch_merge|mtp|norm|bias|shared_head|eh_proj|conv1d")
-_LAYER = re.compile(r"layers\\?\.(\d+)(?=\D|$)")
+_LAYER = re.compile(r"layers\.(\d{1,6})(?=\D|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,9 @@ def read_quantization(
     for stored, targets in parts:
         layout.assign(stored, targets)
     layout.keep(_excluded(config))
-    if data.get("expert_dtype") == "fp4":
+    if method in ("gptq", "awq") and config.get("lm_head") is True:
+        layout.assign(parts[0][0], ["lm_head"])
+    if data.get("expert_dtype") == "fp4" and method == "fp8":
         layout.assign(Stored("mxfp4"), ["experts"])
     return layout.quantization(method, _kv_format(config)), ""
 
@@ -188,13 +191,15 @@ def _modelopt(config: Config) -> Groups | None:
     if layers is None:
         stored = _MODELOPT.get(algorithm)
         return None if stored is None else [(stored, _EVERYWHERE)]
-    by_format: dict[Stored, list[str]] = {}
+    by_format: dict[Stored, dict[str, None]] = {}
     for module, how in layers.data.items():
         if isinstance(how, dict):
             stored = _MODELOPT.get(str(how.get("quant_algo")).upper())
             if stored is not None:
-                by_format.setdefault(stored, []).append(module)
-    return list(by_format.items())
+                # Large files name every expert of every layer; the experts of a layer are alike.
+                before, experts, _ = module.partition(".experts.")
+                by_format.setdefault(stored, {})[before + experts] = None
+    return [(stored, list(modules)) for stored, modules in by_format.items()]
 
 
 def _compressed_tensors(config: Config) -> Groups | None:
@@ -242,13 +247,45 @@ _METHODS: dict[str, Callable[[Config], Groups | None]] = {
 }
 
 
+def spelled_out(pattern: str) -> list[str]:
+    """Write a pattern of compressed-tensors (``re:...``) as names with stars, one for each alternative.
+
+    Patterns come from files, so they are never run as regular expressions: one could be made to take for ever.
+
+    >>> spelled_out(r"re:.*mlp\\.(up|down)_proj$")
+    ['*mlp.up_proj', '*mlp.down_proj']
+    """
+    if not pattern.startswith("re:"):
+        return [pattern]
+    text = pattern.removeprefix("re:").removeprefix("^").removesuffix("$")
+    for sign, plain in ((r"\.", "."), (r"\d+", "*"), ("[0-9]+", "*"), (".*", "*"), (".+", "*"), ("(?:", "(")):
+        text = text.replace(sign, plain)
+    names = [text]
+    for _ in range(_MAX_GROUPS):
+        first = _GROUP.search(names[0])
+        if first is None or len(names) > _MAX_NAMES:
+            break
+        options = first.group(1).split("|")
+        names = [name.replace(first.group(0), option, 1) for name in names for option in options]
+    return names[:_MAX_NAMES]
+
+
+_GROUP = re.compile(r"\(([^()]*)\)")
+_MAX_GROUPS, _MAX_NAMES = 4, 64
+
+
 def roles_of(module: str) -> tuple[Role, ...]:
     """Return the roles of the weights in a module, by its name; none for norms, biases and towers.
 
     >>> roles_of("model.layers.3.mlp.shared_experts*"), roles_of("model.layers.3.mlp.gate")
     (('shared_expert',), ('router',))
     """
-    name = _LAYER.sub("layers", module.removeprefix("re:")).replace("\\", "")
+    return _roles(_LAYER.sub("layers", module))
+
+
+@lru_cache(maxsize=4096)
+def _roles(name: str) -> tuple[Role, ...]:
+    """Return the roles of a name whose layer number is taken out."""
     if "lm_head" in name or name == "output":
         return ("head",)
     if "embed_tokens" in name:
@@ -300,15 +337,20 @@ class _Layout:
             self.by_role.setdefault(role, []).append(index)
 
     def _places(self, module: str) -> Iterable[tuple[Role, int]]:
-        found = _LAYER.search(module)
+        for name in spelled_out(module):
+            yield from self._named(name)
+
+    def _named(self, name: str) -> Iterable[tuple[Role, int]]:
+        found = _LAYER.search(name)
         layer = int(found.group(1)) if found else None
-        roles = roles_of(module)
-        if self.apart and "expert" not in module and "mlp" in module:
+        roles = roles_of(name)
+        if self.apart and "expert" not in name and "mlp" in name:
             roles = ("dense_ffn", "shared_expert")
         for role in roles:
-            for index in self.by_role.get(role, ()):
-                if layer is None or index == layer:
-                    yield role, index
+            if layer is None:
+                yield from ((role, index) for index in self.by_role.get(role, ()))
+            elif (role, layer) in self.weights:
+                yield role, layer
 
     def assign(self, stored: Stored, modules: list[str]) -> None:
         for module in modules:

@@ -38,8 +38,9 @@ def written(tmp_path: Path, content: bytes) -> Path:
         (b"\x93NUMPY\x01\x00\xff\xfe", "not a text file"),
         (b"[1, 2]", "JSON list"),
         (b"null", "JSON NoneType"),
-        (b'{"a": ' * 100 + b"1" + b"}" * 100, "nests deeper"),
-        (b"[" * 200_000, "nests deeper"),
+        (b'{"a": ' * 100_000 + b"1" + b"}" * 100_000, "nests too deep"),
+        (b"[" * 200_000, "nests too deep"),
+        (b"[" + b"[]," * 1_100_000 + b"1]", "holds more than 2,000,000 values"),
         (b'{"hidden_size": ' + b"9" * 10_000 + b"}", "not valid JSON"),
     ],
 )

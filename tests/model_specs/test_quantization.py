@@ -131,8 +131,8 @@ def test_checkpoints_as_found(file: str) -> None:
 @pytest.mark.parametrize(
     ("module", "roles"),
     [
-        ("re:.*mlp.gate$", ("router",)),
-        ("re:.*self_attn.*", ("attention", "indexer")),
+        ("*mlp.gate", ("router",)),
+        ("*self_attn*", ("attention", "indexer")),
         ("model.layers.3.block_sparse_moe.gate", ("router",)),
         ("model.layers.3.mlp.experts.7.w1", ("expert",)),
         ("backbone.layers.5.mixer.in_proj", ("mixer",)),
@@ -143,3 +143,37 @@ def test_checkpoints_as_found(file: str) -> None:
 )
 def test_names_of_modules(module: str, roles: tuple[str, ...]) -> None:
     assert roles_of(module) == roles
+
+
+KIMI_IGNORES = [
+    "re:.*self_attn.*",
+    "re:.*shared_experts.*",
+    r"re:.*mlp\.(gate|up|gate_up|down)_proj.*",
+    "re:.*lm_head.*",
+]
+
+
+def test_patterns_of_compressed_tensors() -> None:
+    group = {"targets": ["Linear"], "weights": {"num_bits": 4, "type": "int", "group_size": 32, "symmetric": True}}
+    method = {
+        "quant_method": "compressed-tensors",
+        "config_groups": {"group_0": group},
+        "ignore": KIMI_IGNORES,
+    }
+    kimi = config("nvidia__Kimi-K2.5-NVFP4.json")
+    del kimi["quantization_config"]
+    kimi["text_config"]["quantization_config"] = method
+    found = read_config(kimi).quantization
+    assert found is not None and dict(found.formats) == {"expert": "int4-g32"}
+
+
+def test_a_hostile_pattern_is_no_regular_expression() -> None:
+    hostile = "re:" + "(a+)+" * 2000 + "$"
+    found = stored({"quant_method": "fp8", "modules_to_not_convert": [hostile, "re:(" * 5000, "re:(a|b)" * 500]})
+    assert found.formats["attention"] == "fp8"
+
+
+def test_a_head_can_be_quantised_too() -> None:
+    assert (
+        stored({"quant_method": "gptq", "bits": 4, "group_size": 128, "lm_head": True}).formats["head"] == "int4-g128"
+    )

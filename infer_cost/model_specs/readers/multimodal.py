@@ -78,6 +78,9 @@ def _language_model(config: Config, kind: str) -> Config:
     data["model_type"] = _SAME_READER.get(inner, inner)
     if data.get("tie_word_embeddings") is None and isinstance(config.get("tie_word_embeddings"), bool):
         data["tie_word_embeddings"] = config.get("tie_word_embeddings")
+    outer = config.get("tie_word_embeddings")
+    if isinstance(outer, bool) and outer != data.get("tie_word_embeddings", outer):
+        config.note(f"tie_word_embeddings is {outer} outside and not so inside; the language model's own holds")
     if kind == "llava":
         missing = [key for key in _LLAMA_DEFAULTS if data.get(key) is None]
         if missing:

@@ -82,8 +82,19 @@ def read_config(
     kind = kind or config.text("model_type")
     reader = importlib.import_module(f"infer_cost.model_specs.readers.{READERS[config.text('model_type')]}")
     architecture = cast(Architecture, reader.read(config))
-    architecture = replace(architecture, model_type=kind)
+    bits = 32.0 if _dtype(data) == "float32" else 16.0
+    architecture = replace(architecture, model_type=kind, stored_bits=bits)
     return _with_quantization(architecture, data, side_file)
+
+
+def _dtype(data: Mapping[str, Any]) -> Any:
+    """Return the number type of the stored weights, by either of its keys, inside or outside."""
+    nested = (data.get(key) for key in NESTING)
+    for place in (data, *(inner for inner in nested if isinstance(inner, dict))):
+        found = place.get("dtype") or place.get("torch_dtype")
+        if found is not None:
+            return found
+    return None
 
 
 def _with_quantization(
