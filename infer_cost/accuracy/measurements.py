@@ -101,16 +101,16 @@ def read_measurements(path: Path) -> list[Measurement]:
         No such file, a column is missing, or a cell isn't the number that it must be; names file, row and
         column
     """
+    from io import StringIO
+
+    from infer_cost.files import LARGE, read_text
+
+    text = read_text(path, field="file", what="a CSV file", limit=LARGE)
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            return list(_rows(file, path))
-    except OSError as error:
+        return list(_rows(StringIO(text, newline=""), path))
+    except csv.Error as error:
         raise InputError(
-            f"can't read {shorten(str(path))}: {error.strerror or error}", field="file", value=str(path)
-        ) from None
-    except UnicodeDecodeError:
-        raise InputError(
-            f"{shorten(str(path))} is not UTF-8 text", field="file", value=str(path), allowed="a CSV file"
+            f"{shorten(str(path))} isn't CSV: {error}", field="file", value=str(path), allowed="a CSV file"
         ) from None
 
 

@@ -29,7 +29,6 @@ VARIABLE = "INFER_COST_CONFIG"
 """Names another file to read in place of both; ``none`` reads none."""
 
 USED = "infer_cost.defaults"
-_SIZE_LIMIT = 1_000_000
 
 
 def paths() -> list[str]:
@@ -103,26 +102,14 @@ def _spelling(parameter: click.Parameter) -> str:
 
 
 def _read(path: str) -> dict[str, Any] | None:
-    try:
-        with open(path, "rb") as file:  # noqa: PTH123
-            text = file.read(_SIZE_LIMIT + 1)
-    except (FileNotFoundError, NotADirectoryError):
+    if not os.path.lexists(path):
         if os.environ.get(VARIABLE):
-            raise InputError(
-                f"{VARIABLE} names {path}, which isn't there", field=VARIABLE, value=path, allowed="a file, or none"
-            ) from None
+            allowed = "the name of a file, or none"
+            raise InputError(f"{VARIABLE} names {path}, which isn't there", field=VARIABLE, value=path, allowed=allowed)
         return None
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}", field="config", value=path) from None
-    import tomllib
+    from infer_cost.files import read_toml
 
-    if len(text) > _SIZE_LIMIT:
-        raise InputError(f"{path} is larger than a megabyte", field="config", value=path)
-    try:
-        return tomllib.loads(text.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error).splitlines()[0][:120]
-        raise InputError(f"{path} isn't TOML: {reason}", field="config", value=path) from None
+    return read_toml(path, field="config", what="a TOML file of options")
 
 
 def _meant(

@@ -12,6 +12,7 @@ from typing import Any
 from infer_cost.errors import InferCostError, shorten
 
 INTERNAL_ERROR = 70
+LONGEST_LINE = 500
 
 _LISTS = {
     "model": "infer-cost catalog models lists the names; a path to a config.json does as well",
@@ -27,7 +28,8 @@ def report(error: Exception, *, as_json: bool) -> int:
         return known
     if known is None:
         return _internal(error)
-    print("\n".join(f"infer-cost: {known}".splitlines()[:2]), file=sys.stderr)
+    lines = f"infer-cost: {known}".splitlines()[:2]
+    print("\n".join(shorten(line, LONGEST_LINE) for line in lines), file=sys.stderr)
     if as_json:
         _emit(known)
     return known.exit_code
@@ -79,9 +81,9 @@ def _emit(error: InferCostError) -> None:
     from infer_cost.cli.output import print_json
 
     fields: dict[str, Any] = {
-        "message": error.message,
+        "message": shorten(error.message, LONGEST_LINE),
         "field": error.field,
-        "value": None if error.value is None else str(error.value),
+        "value": None if error.value is None else shorten(str(error.value), LONGEST_LINE),
         "allowed": error.allowed,
         "hint": error.hint,
     }

@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 
 from infer_cost.cli import defaults
 from infer_cost.cli.output import FORMATS, OUTPUT
-from infer_cost.errors import unknown_name
+from infer_cost.errors import InputError, unknown_name
 
 COMMANDS: dict[str, str] = {
     "journey": "One request through the fifteen stages: latency, cost and cause of each.",
@@ -117,7 +117,7 @@ def _output_option() -> click.Option:
             ctx.meta[OUTPUT] = value
 
     return click.Option(
-        ["--output"],
+        ["--output", "output_format"],
         type=click.Choice(FORMATS),
         metavar="FORMAT",
         callback=keep,
@@ -131,6 +131,10 @@ def _wrapped(callback: Callable[..., Any], names: set[str]) -> Callable[..., Any
         context = click.get_current_context()
         defaults.tell(context)
         wanted = context.meta.get(OUTPUT)
+        if wanted not in (None, "json") and values.get("as_json"):
+            raise InputError(
+                f"--json and --output {wanted} contradict each other", field="output", allowed="one of them"
+            )
         if wanted == "csv" and "as_csv" in names:
             values["as_csv"] = True
         elif wanted is not None:

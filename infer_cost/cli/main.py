@@ -30,7 +30,7 @@ COMPLETION_VARIABLE = "_INFER_COST_COMPLETE"
 def run(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code: 0 answer, 1 cannot be met, 2 bad input."""
     argv = list(sys.argv[1:] if arguments is None else arguments)
-    code = _guarded(lambda: _invoke(argv), as_json=_wants_json(argv))
+    code = _guarded(lambda: _invoke(argv), as_json=wants_json(argv))
     sys.exit(_flushed(code))
 
 
@@ -47,7 +47,8 @@ def _invoke(argv: list[str]) -> int:
     return invoke(argv)
 
 
-def _wants_json(argv: list[str]) -> bool:
+def wants_json(argv: list[str]) -> bool:
+    """Tell whether a failure is to be a JSON document too, from the bare words: they may not even parse."""
     after = argv[argv.index("--output") + 1 :][:1] if "--output" in argv else []
     return "--json" in argv or "--output=json" in argv or after == ["json"]
 

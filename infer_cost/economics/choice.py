@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from infer_cost.errors import CannotBeMetError, InputError, shorten, unknown_name
+from infer_cost.errors import CannotBeMetError, InputError, unknown_name
 
 CRITERIA = (
     "latency",
@@ -163,14 +162,9 @@ def choose_from_file(path: str | Path, workload: str | None = None) -> Choice:
         If the file can't be read, or a key or value is wrong.
     """
     from infer_cost.economics.choice_schema import read_choice
+    from infer_cost.files import read_toml
 
-    try:
-        document = tomllib.loads(Path(path).read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(
-            f"can't read {shorten(str(path))!r}: {shorten(reason)}", field="choose", value=str(path)
-        ) from None
+    document = read_toml(path, field="choose")
     file = read_choice(document, str(path))
     name = workload or file.workload
     if name not in PRESETS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,9 +16,6 @@ from infer_cost.hardware_specs.types import Accelerator, GpuHourPrice, Machine, 
 
 if TYPE_CHECKING:
     from infer_cost.hardware_specs.schema import Figure, UserMachine
-
-MAX_BYTES = 1_000_000
-"""A machine file is a page; what is larger is something else."""
 
 TEMPLATE = """\
 # A machine of your own, for `--hardware FILE.toml`. Four numbers suffice: memory, bandwidth, one rate, power.
@@ -81,25 +79,15 @@ def json_schema() -> dict[str, Any]:
 
 
 def _read(path: str) -> dict[str, Any]:
-    import tomllib
+    from infer_cost.files import read_toml
 
     file = Path(path)
     if file.is_dir():
         raise InputError(f"{path} is a directory", field="hardware", value=path, allowed="a TOML file")
-    try:
-        content = file.read_bytes()
-        if len(content) > MAX_BYTES:
-            raise InputError(f"{path} has {len(content):,} bytes", field="hardware", allowed="a TOML file of a page")
-        return tomllib.loads(content.decode("utf-8"))
-    except FileNotFoundError:
+    if not os.path.lexists(file):
         hint = "`infer-cost catalog hardware --template` prints one to start from"
-        raise InputError(f"there is no file {path}", field="hardware", value=path, hint=hint) from None
-    except OSError as error:
-        raise InputError(f"can't read {path}: {error.strerror}", field="hardware", value=path) from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path} isn't text", field="hardware", value=path, allowed="a TOML file") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path} isn't TOML: {shorten(str(error), 100)}", field="hardware", value=path) from None
+        raise InputError(f"there is no file {shorten(path)}", field="hardware", value=path, hint=hint) from None
+    return read_toml(file, field="hardware")
 
 
 def _checked(path: str, content: dict[str, Any]) -> UserMachine:

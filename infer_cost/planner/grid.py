@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -172,15 +171,9 @@ def grid_file(path: Path) -> dict[str, Any]:
     InputError
         When it can't be read as TOML.
     """
-    try:
-        with path.open("rb") as file:
-            return tomllib.load(file)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}", field="grid", value=str(path)) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{path} is no TOML: {error}", field="grid", value=str(path), allowed='tp = [1, 2], concurrency = "1..256"'
-        ) from error
+    from infer_cost.files import read_toml
+
+    return read_toml(path, field="grid", what='a TOML file: tp = [1, 2], concurrency = "1..256"')
 
 
 def _check_names(made: Grid) -> None:

@@ -9,11 +9,17 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from infer_cost.errors import InputError
+from infer_cost.files import written_whole
 from infer_cost.planner.evaluate import LIMITS, RESULTS, Block
 from infer_cost.planner.grid import LOADS
 from infer_cost.planner.rows import cells, csv_header, csv_lines, json_lines
 
 FORMATS = (".csv", ".jsonl", ".parquet")
+
+
+def partial(path: Path) -> Path:
+    """Where the rows of an unfinished text file stand: it takes its own name when it is complete."""
+    return path.with_name(path.name + ".part")
 
 
 class Output(Protocol):
@@ -54,8 +60,8 @@ class _Text:
     """CSV or JSON lines; what was written after the last position of an interrupted run is cut off."""
 
     def __init__(self, path: Path, columns: Sequence[str], position: int | None, *, csv: bool) -> None:
-        self.columns, self.csv = columns, csv
-        self.file = path.open("r+b" if position is not None else "wb")
+        self.path, self.columns, self.csv = path, columns, csv
+        self.file = partial(path).open("r+b" if position is not None else "wb")
         if position is not None:
             self.file.truncate(position)
             self.file.seek(position)
@@ -71,6 +77,7 @@ class _Text:
 
     def close(self) -> None:
         self.file.close()
+        partial(self.path).replace(self.path)
 
 
 class _Parquet:
@@ -110,7 +117,10 @@ class _Parquet:
 
     def close(self) -> None:
         self.position()
-        with self.parquet.ParquetWriter(self.path, self._schema()) as writer:
+        with (
+            written_whole(self.path) as whole,
+            self.parquet.ParquetWriter(whole, self._schema()) as writer,
+        ):
             for number in range(self.count):
                 part = self.parquet.ParquetFile(self.parts / f"{number}.parquet")
                 for batch in part.iter_batches():

@@ -16,7 +16,7 @@ from infer_cost.errors import InputError
 from infer_cost.planner.evaluate import Block, evaluate_chunk
 from infer_cost.planner.filters import best, conditions, keep, select
 from infer_cost.planner.grid import Chunk, Grid
-from infer_cost.planner.outputs import open_output
+from infer_cost.planner.outputs import open_output, partial
 from infer_cost.planner.rows import columns_of, row_values
 
 Progress = Callable[[int, int], None]
@@ -272,7 +272,8 @@ class _Journal:
         if self.output.suffix.lower() == ".parquet":
             parts = self.output.with_name(self.output.name + ".parts")
             return all((parts / f"{number}.parquet").exists() for number in range(position))
-        return self.output.exists() and self.output.stat().st_size >= position
+        written = partial(self.output)
+        return written.exists() and written.stat().st_size >= position
 
     def record(self, chunk: int, position: int, tally: Tally, best_rows: _Best | None) -> None:
         """Write the record, whole or not at all."""

@@ -11,7 +11,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from infer_cost.errors import InputError, shorten
 from infer_cost.pricing.rates import WEEKDAYS, Layer, Prices, Rates, Tier, Validity, in_utc
 
 
@@ -30,18 +29,10 @@ def user_rows(path: str | Path) -> tuple[Rates, ...]:
     InputError
         If the file can't be read, isn't TOML, or has a key or value that a price row doesn't have.
     """
+    from infer_cost.files import read_toml
     from infer_cost.pricing.schema import check_price_file
 
-    try:
-        text = Path(path).read_text("utf-8")
-        document = tomllib.loads(text, parse_float=Decimal)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(
-            f"can't read the price file {shorten(str(path))!r}: {shorten(reason)}",
-            field="prices",
-            value=str(path),
-        ) from None
+    document = read_toml(path, field="prices", what="a price file in TOML", parse_float=Decimal)
     check_price_file(document, str(path))
     return _rows(document, "user file")
 

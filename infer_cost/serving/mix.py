@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +15,6 @@ from infer_cost.serving.memory import require_fit, sequences_that_run
 from infer_cost.serving.scenario import Scenario, scenario
 from infer_cost.serving.steady import mean_wait
 
-MAX_FILE_BYTES = 1_000_000
 MAX_TURNS = 1000
 
 
@@ -106,7 +104,9 @@ def read_mix(path: str | Path) -> tuple[RequestClass, ...]:
     InputError
         For a file that can't be read, isn't TOML, or holds a field or value that can't be.
     """
-    rows = _document(Path(path)).get("class")
+    from infer_cost.files import read_toml
+
+    rows = read_toml(path, field="workload", what="a workload in TOML").get("class")
     if not isinstance(rows, list) or not rows:
         raise InputError(f"{shorten(str(path))} has no [[class]]", field="workload", allowed="one [[class]] or more")
     classes = [_class(row, number) for number, row in enumerate(rows, start=1)]
@@ -114,19 +114,6 @@ def read_mix(path: str | Path) -> tuple[RequestClass, ...]:
     if not total:
         raise InputError("all shares are 0", field="share", allowed="a positive share somewhere")
     return tuple(replace(one, share=one.share / total) for one in classes)
-
-
-def _document(path: Path) -> dict[str, Any]:
-    try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise InputError(f"{shorten(str(path))} is too large for a workload", field="workload", allowed="1 MB")
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{shorten(str(path))}: {error.strerror}", field="workload", value=str(path)) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(
-            f"{shorten(str(path))} isn't TOML: {shorten(str(error), 80)}", field="workload", value=str(path)
-        ) from None
 
 
 def _class(row: Any, number: int) -> RequestClass:

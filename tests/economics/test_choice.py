@@ -115,7 +115,7 @@ def test_a_file_and_another_workload(file: Path) -> None:
         ("p99_ttft_ms = 120", "p99_ttft_ms = -1", "provider.0.p99_ttft_ms"),
         ("throughput = 5", "throughput = 11", "scores.throughput"),
         ("usd_per_mtok = 0.6", "usd_per_mtok_ = 0.6", "usd_per_mtok"),
-        ('workload = "voice-agent"', "workload = ", "can't read"),
+        ('workload = "voice-agent"', "workload = ", "isn't TOML"),
     ],
 )
 def test_a_broken_file_names_the_place(file: Path, old: str, new: str, words: str) -> None:

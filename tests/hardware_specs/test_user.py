@@ -153,10 +153,10 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is a directory"):
         hardware(str(tmp_path / "folder.toml"))
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InputError, match="isn't text"):
+    with pytest.raises(InputError, match="isn't UTF-8 text"):
         hardware(str(tmp_path / "binary.toml"))
     (tmp_path / "large.toml").write_bytes(b"#" * 1_000_001)
-    with pytest.raises(InputError, match="bytes"):
+    with pytest.raises(InputError, match="too large"):
         hardware(str(tmp_path / "large.toml"))
 
 

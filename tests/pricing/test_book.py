@@ -193,7 +193,7 @@ def test_listing_leaves_out_what_a_higher_layer_replaces() -> None:
         (USER.replace("input = 2.5", "inptu = 2.5"), "inptu"),
         (USER.replace("input = 2.5", "input = -2.5"), "row.0.prices.input"),
         (USER.replace("2026-07-01\nprices = { input = 2.5", "2025-07-01\nprices = { input = 2.5"), "later than"),
-        ("row = [", "can't read the price file"),
+        ("row = [", "isn't TOML"),
     ],
 )
 def test_a_broken_user_file_names_the_place(tmp_path: Path, text: str, words: str) -> None:
