@@ -10,22 +10,29 @@ from typing import Literal
 from infer_cost.errors import CannotBeMetError, InputError
 from infer_cost.model_specs.architecture import Architecture
 from infer_cost.planner.candidates import Candidate, Choice, find_candidates
+from infer_cost.planner.tails import Operating
 from infer_cost.planner.traffic import Promise, Traffic
 from infer_cost.planner.units_of_work import (
+    Curves,
     Method,
     Role,
     Shortfall,
     Unit,
+    curves,
     measure,
     optimistic_rate,
     promises_of,
     sustained_rate,
-    unit,
 )
 from infer_cost.serving.disaggregated import kv_transfer_time
 from infer_cost.serving.scenario import Pool
 
 Layout = Literal["together", "apart"]
+
+_EACH_MACHINE = 2
+"""Engines of each machine that are carried on."""
+_RACK = 32
+"""GPUs of a scale-up domain from which on two pools are taken to share it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,24 +48,39 @@ class Budgets:
 class PoolPlan:
     """Engines that do the same work."""
 
-    role: Role
-    candidate: Candidate
+    one: Unit
     engines: int
     spare: int
     """Of these engines, those kept for failures."""
-    rate: float
-    """Requests a second at each engine that isn't spare."""
     most: float
     """Requests a second that each could take within the promises."""
-    busy: float
-    """Rate over the greatest one that doesn't let the queue grow."""
-    prefill_busy: float
-    in_flight: float
-    """Requests that decode at once on each engine, on average."""
-    token_s: float
-    """Mean time of a token."""
-    full: float
-    """Share of arrivals that find the KV cache full."""
+    point: Operating
+    """Where each engine that isn't spare settles."""
+
+    @property
+    def role(self) -> Role:
+        """What the engines do."""
+        return self.one.role
+
+    @property
+    def candidate(self) -> Candidate:
+        """The engine."""
+        return self.one.candidate
+
+    @property
+    def rate(self) -> float:
+        """Requests a second at each engine that isn't spare."""
+        return self.point.rate
+
+    @property
+    def busy(self) -> float:
+        """Rate over the greatest one that doesn't let the queue grow."""
+        return self.point.rate / self.one.greatest
+
+    @property
+    def in_flight(self) -> int:
+        """Requests in flight at each engine as one of them sees it: itself, and those that decode besides."""
+        return max(1, round(self.point.decoding + 1.0)) if self.role != "prefill" else 1
 
     @property
     def gpus(self) -> int:
@@ -173,7 +195,7 @@ def plans(
     layouts : sequence of {"together", "apart"}
         Whether prefill and decode may share engines, or have pools of their own.
     keep : int
-        Plans to return, at most one for each engine.
+        Plans with pools of their own to consider.
 
     Returns
     -------
@@ -186,162 +208,149 @@ def plans(
         Naming the promise that fails first and by how much.
     """
     found = find_candidates(model, choice)
-    shortfalls: list[Shortfall] = []
+    search = _Search(traffic, tuple(promises), spare, keep)
+    search.compute(found.candidates)
     best: list[Plan] = []
     if "together" in layouts:
-        best += _together(found.candidates, traffic, promises, spare, keep, shortfalls)
+        best += search.together()
     if "apart" in layouts and traffic.outputs.mean > 1:
-        best += _apart(found.candidates, traffic, promises, spare, keep, shortfalls)
+        best += search.apart()
     if not best:
-        raise _cannot(shortfalls, promises)
+        raise _cannot(search.shortfalls, promises)
     affordable = [plan for plan in best if _within(plan, budgets or Budgets())]
     if not affordable:
         raise _over_budget(min(best, key=lambda plan: plan.usd_per_hour), budgets or Budgets())
-    ranked = sorted(affordable, key=lambda plan: (plan.usd_per_hour, -plan.headroom))[:keep]
+    ranked = sorted(affordable, key=lambda plan: (plan.usd_per_hour, -plan.headroom))
     return Plans(tuple(ranked), found.looked_at, len(best), found.unpriced)
-
-
-def _offers(
-    candidates: Sequence[Candidate],
-    traffic: Traffic,
-    promises: Sequence[Promise],
-    role: Role,
-    shortfalls: list[Shortfall],
-) -> list[_Offer]:
-    """Engines that may do, those that could be cheapest first."""
-    offers = []
-    for candidate in candidates:
-        one = unit(candidate, traffic, role)
-        limit = one if isinstance(one, Shortfall) else optimistic_rate(one, promises)
-        if isinstance(one, Shortfall) or isinstance(limit, Shortfall):
-            shortfalls.append(limit)  # type: ignore[arg-type]
-        elif limit > 0:
-            offers.append(_Offer(one, limit))
-    return sorted(offers, key=lambda offer: _cost(offer.one, traffic.rate, offer.optimistic, 0))
-
-
-def _cost(one: Unit, rate: float, most: float, spare: int) -> float:
-    return (_engines(rate, most) + spare) * one.candidate.usd_per_hour
 
 
 def _engines(rate: float, most: float) -> int:
     return max(1, math.ceil(rate / most - 1e-9))
 
 
-def _together(
-    candidates: Sequence[Candidate],
-    traffic: Traffic,
-    promises: Sequence[Promise],
-    spare: int,
-    keep: int,
-    shortfalls: list[Shortfall],
-) -> list[Plan]:
-    made: list[tuple[float, Unit, float]] = []
-    for offer in _offers(candidates, traffic, promises, "both", shortfalls):
-        if len(made) >= keep and _cost(offer.one, traffic.rate, offer.optimistic, spare) > made[keep - 1][0]:
-            break
-        most = sustained_rate(offer.one, traffic, promises, offer.optimistic)
-        if most <= 0:
-            shortfalls.append(_closest_miss(offer.one, traffic, promises))
-            continue
-        made.append((_cost(offer.one, traffic.rate, most, spare), offer.one, most))
-        made.sort(key=lambda item: item[0])
-    return [_plan([(one, most)], traffic, promises, spare, 0.0) for _, one, most in made[:keep]]
+class _Search:
+    """One search: its traffic and promises, the engines' curves, and what failed on the way."""
 
+    def __init__(self, traffic: Traffic, promises: tuple[Promise, ...], spare: int, keep: int) -> None:
+        self.traffic, self.promises, self.spare, self.keep = traffic, promises, spare, keep
+        self.curves: list[Curves] = []
+        self.shortfalls: list[Shortfall] = []
 
-def _closest_miss(one: Unit, traffic: Traffic, promises: Sequence[Promise]) -> Shortfall:
-    """What an engine misses even at a hundredth of its greatest rate."""
-    mine = promises_of(one.role, promises)
-    reached = measure(one, traffic, one.greatest / 100.0, mine).percentiles
-    worst = max(zip(mine, reached, strict=True), key=lambda item: item[1] / item[0].limit_s)
-    return Shortfall(f"{worst[0].metric.upper()} p{worst[0].percentile:g}", worst[0].limit_s, worst[1], "s")
+    def compute(self, candidates: Sequence[Candidate]) -> None:
+        """Compute the curves of every engine that has room for the model and its requests."""
+        for candidate in candidates:
+            made = curves(candidate, self.traffic)
+            if isinstance(made, Shortfall):
+                self.shortfalls.append(made)
+            else:
+                self.curves.append(made)
 
+    def together(self) -> list[Plan]:
+        """Engines that do both, the best few of every machine."""
+        return [self.plan([sized]) for sized in self.cheapest("both")]
 
-def _apart(
-    candidates: Sequence[Candidate],
-    traffic: Traffic,
-    promises: Sequence[Promise],
-    spare: int,
-    keep: int,
-    shortfalls: list[Shortfall],
-) -> list[Plan]:
-    """Pools of their own: the cheapest few of each role, every pair of them with its transfer."""
-    fronts = _offers([c for c in candidates if not _drafts(c)], traffic, promises, "prefill", shortfalls)
-    backs = _offers(candidates, traffic, promises, "decode", shortfalls)
-    decoders = _cheapest(backs, traffic, promises, spare, keep)
-    made = []
-    for front in fronts[: 2 * keep]:
-        for back, most in decoders:
-            if front.one.candidate.engine.deployment.kv.id != back.candidate.engine.deployment.kv.id:
+    def apart(self) -> list[Plan]:
+        """Pools of their own, on the same or different machines: the best few pairs."""
+        fronts = [offer for offer in self.offers("prefill") if offer[1].candidate.engine.deployment.speculation is None]
+        pairs = [
+            (least + self.cost(back, most), front, back, most)
+            for back, most in self.cheapest("decode")
+            for least, front, _ in fronts
+            if front.candidate.engine.deployment.kv.id == back.candidate.engine.deployment.kv.id
+        ]
+        made: list[tuple[float, list[tuple[Unit, float]], float]] = []
+        known: dict[tuple[int, float], float] = {}
+        for least, front, back, most in sorted(pairs, key=lambda pair: pair[0]):
+            if len(made) >= self.keep and least > made[self.keep - 1][0]:
+                break
+            moved = self.transfer(front, back)
+            key = id(front), moved
+            if key not in known:
+                known[key] = sustained_rate(front, self.traffic, self.promises, front.greatest, moved)
+            if known[key] > 0:
+                made.append(
+                    (self.cost(front, known[key]) + self.cost(back, most), [(front, known[key]), (back, most)], moved)
+                )
+                made.sort(key=lambda item: item[0])
+        return [self.plan(sized, moved) for _, sized, moved in made[: self.keep]]
+
+    def offers(self, role: Role) -> list[tuple[float, Unit, float]]:
+        """Engines that may do: least cost, engine, and the rate that it can't exceed; the cheapest first."""
+        found = []
+        for each in self.curves:
+            one = each.unit(role)
+            limit = optimistic_rate(one, self.promises)
+            if isinstance(limit, Shortfall):
+                self.shortfalls.append(limit)
+            elif limit > 0:
+                found.append((self.cost(one, limit), one, limit))
+        return sorted(found, key=lambda offer: offer[0])
+
+    def cheapest(self, role: Role) -> list[tuple[Unit, float]]:
+        """The cheapest engines of every machine in a role, and the rate that each sustains.
+
+        An engine whose least cost is beyond what its machine was found to do isn't looked at closer.
+        """
+        made: dict[str, list[tuple[float, Unit, float]]] = {}
+        for least, one, limit in self.offers(role):
+            mine = made.setdefault(one.candidate.machine.id, [])
+            if len(mine) >= _EACH_MACHINE and least > mine[-1][0]:
                 continue
-            moved = _transfer(front.one, back, traffic)
-            ahead = sustained_rate(front.one, traffic, promises, front.optimistic, moved)
-            if ahead > 0:
-                made.append(_plan([(front.one, ahead), (back, most)], traffic, promises, spare, moved))
-    return sorted(made, key=lambda plan: plan.usd_per_hour)[:keep]
+            most = sustained_rate(one, self.traffic, self.promises, limit)
+            if most > 0:
+                mine.append((self.cost(one, most), one, most))
+                mine.sort(key=lambda item: item[0])
+                del mine[_EACH_MACHINE:]
+            else:
+                self.shortfalls.append(self.closest_miss(one))
+        return [(one, most) for mine in made.values() for _, one, most in mine]
 
+    def cost(self, one: Unit, most: float) -> float:
+        """Dollars an hour of as many engines as the traffic needs."""
+        return (_engines(self.traffic.rate, most) + self.spare) * one.candidate.usd_per_hour
 
-def _drafts(candidate: Candidate) -> bool:
-    return candidate.engine.deployment.speculation is not None
+    def closest_miss(self, one: Unit) -> Shortfall:
+        """What an engine misses even at a hundredth of its greatest rate."""
+        mine = promises_of(one.role, self.promises)
+        reached = measure(one, self.traffic, one.greatest / 100.0, mine).percentiles
+        worst = max(zip(mine, reached, strict=True), key=lambda item: item[1] / item[0].limit_s)
+        return Shortfall(f"{worst[0].metric.upper()} p{worst[0].percentile:g}", worst[0].limit_s, worst[1], "s")
 
+    def transfer(self, front: Unit, back: Unit) -> float:
+        """Seconds that the mean prompt's cache takes from one pool to the other."""
+        # Between boxes the cache takes the NICs; only a rack-sized domain is sure to hold both ends of every transfer.
+        machine = front.candidate.machine
+        many = 1 if machine.scale_up_domain >= _RACK else machine.scale_up_domain
+        pools = Pool(front.candidate.engine, many), Pool(back.candidate.engine, many)
+        return float(kv_transfer_time(*pools, self.traffic.inputs.mean))
 
-def _cheapest(
-    offers: Sequence[_Offer], traffic: Traffic, promises: Sequence[Promise], spare: int, keep: int
-) -> list[tuple[Unit, float]]:
-    made: list[tuple[float, Unit, float]] = []
-    for offer in offers:
-        if len(made) >= keep and _cost(offer.one, traffic.rate, offer.optimistic, spare) > made[keep - 1][0]:
-            break
-        most = sustained_rate(offer.one, traffic, promises, offer.optimistic)
-        if most > 0:
-            made.append((_cost(offer.one, traffic.rate, most, spare), offer.one, most))
-            made.sort(key=lambda item: item[0])
-    return [(one, most) for _, one, most in made[:keep]]
-
-
-def _transfer(front: Unit, back: Unit, traffic: Traffic) -> float:
-    pools = Pool(front.candidate.engine, 1), Pool(back.candidate.engine, 1)
-    return float(kv_transfer_time(*pools, traffic.inputs.mean))
-
-
-def _plan(
-    sized: Sequence[tuple[Unit, float]], traffic: Traffic, promises: Sequence[Promise], spare: int, moved: float
-) -> Plan:
-    pools = []
-    values: dict[Promise, tuple[float, Method]] = {}
-    for one, most in sized:
-        engines = _engines(traffic.rate, most)
-        rate = traffic.rate / engines
-        point = one.at(rate)
-        mine = promises_of(one.role, promises)
-        kept = measure(one, traffic, rate, mine, moved if one.role == "prefill" else 0.0, closely=True)
-        values |= {promise: (value, kept.method) for promise, value in zip(mine, kept.percentiles, strict=True)}
-        pools.append(
-            PoolPlan(
-                one.role,
-                one.candidate,
-                engines + spare,
-                spare,
-                rate,
-                most,
-                rate / one.greatest,
-                point.prefill_busy,
-                point.decoding,
-                point.token_s,
-                kept.full,
-            )
+    def plan(self, sized: Sequence[tuple[Unit, float]], moved: float = 0.0) -> Plan:
+        """Put pools together into a plan, with its percentiles."""
+        pools = []
+        values: dict[Promise, tuple[float, Method]] = {}
+        for one, most in sized:
+            pool = self.pool(one, most)
+            mine = promises_of(one.role, self.promises)
+            extra = moved if one.role == "prefill" else 0.0
+            kept = measure(one, self.traffic, pool.rate, mine, extra, closely=True)
+            values |= {promise: (value, kept.method) for promise, value in zip(mine, kept.percentiles, strict=True)}
+            pools.append(pool)
+        hourly = sum(pool.usd_per_hour for pool in pools)
+        return Plan(
+            tuple(pools),
+            self.promises,
+            tuple(values[promise][0] for promise in self.promises),
+            tuple(values[promise][1] for promise in self.promises),
+            moved,
+            hourly,
+            hourly / 3600.0 / self.traffic.output_tokens_per_s * 1e6,
+            hourly / 3600.0 / self.traffic.rate,
         )
-    hourly = sum(pool.usd_per_hour for pool in pools)
-    return Plan(
-        tuple(pools),
-        tuple(promises),
-        tuple(values[promise][0] for promise in promises),
-        tuple(values[promise][1] for promise in promises),
-        moved,
-        hourly,
-        hourly / 3600.0 / traffic.output_tokens_per_s * 1e6,
-        hourly / 3600.0 / traffic.rate,
-    )
+
+    def pool(self, one: Unit, most: float) -> PoolPlan:
+        """Size a pool for the traffic."""
+        engines = _engines(self.traffic.rate, most)
+        return PoolPlan(one, engines + self.spare, self.spare, most, one.at(self.traffic.rate / engines))
 
 
 def _within(plan: Plan, budgets: Budgets) -> bool:
@@ -382,5 +391,5 @@ def _cannot(shortfalls: Sequence[Shortfall], promises: Sequence[Promise]) -> Can
         if nearest.unit == "s"
         else f"no deployment can hold it: {nearest}",
         field=names.get(nearest.what, "hardware"),
-        hint=f"{nearest.excess:.2f} times what would do; more GPUs an engine (--tp), other machines or formats may help",
+        hint=f"{nearest.excess:.2f} times what would do; larger --tp, other machines or formats may help",
     )

@@ -10,7 +10,7 @@ import heapq
 import random
 from collections import deque
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from infer_cost.planner.tails import Engine
 from infer_cost.planner.traffic import Lengths, Traffic
@@ -111,7 +111,9 @@ class _Run:
                 if tokens > 1:
                     heapq.heappush(running, (progress + tokens - 1, float(number), now, tokens))
             elif running:
-                now, progress, worked = self._decode(now, progress, running, arrivals, next_one, requests, bool(waiting))
+                now, progress, worked = self._decode(
+                    now, progress, running, arrivals, next_one, requests, bool(waiting)
+                )
                 busy += worked * len(running)
             else:
                 now = max(now, arrivals[next_one][0])
@@ -149,8 +151,11 @@ class _Run:
             return self.occupancy[-1], self.latency[-1]
         low, high = self.points[place - 1], self.points[place]
         part = (size - low) / (high - low)
-        mix = lambda values: values[place - 1] + part * (values[place] - values[place - 1])  # noqa: E731
-        return mix(self.occupancy), mix(self.latency)
+        return self._between(self.occupancy, place, part), self._between(self.latency, place, part)
+
+    @staticmethod
+    def _between(values: list[float], place: int, part: float) -> float:
+        return values[place - 1] + part * (values[place] - values[place - 1])
 
     def _arrivals(self, requests: int) -> list[tuple[float, float, int]]:
         shape = 1.0 / self.traffic.burstiness
@@ -166,5 +171,5 @@ class _Run:
         if not lengths.variation:
             return lengths.mean
         sigma = lengths.sigma
-        drawn: Any = lengths.mean * self.dice.lognormvariate(-sigma * sigma / 2.0, sigma)
+        drawn = lengths.mean * self.dice.lognormvariate(-sigma * sigma / 2.0, sigma)
         return max(1.0, drawn)

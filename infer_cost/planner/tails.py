@@ -32,12 +32,42 @@ _BURST_POINTS = 1024
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """An engine that prefills and decodes, or one of a pool that does one of the two."""
+    """An engine that prefills and decodes, or one of a pool that does one of the two; see :func:`queue`."""
 
     prefills: Prefills | None
     decodes: Decodes | None
     interference: float
     """Share of a prefill's time that running decodes lose."""
+    greatest: float
+    """Requests a second beyond which its queue grows without end."""
+    others: Any
+    """Requests that decode at once, ascending."""
+    rates: Any
+    """Requests a second at which so many do, never falling."""
+
+
+def queue(prefills: Prefills | None, decodes: Decodes | None, interference: float) -> Engine:
+    """Return an engine as a queue: what its batch settles at for each rate, and the greatest rate."""
+    import numpy as np
+
+    if decodes is None or decodes.steps <= 0:
+        most = prefills.most if prefills else math.inf
+        return Engine(prefills, None, interference, most, np.zeros(1), np.zeros(1))
+    others = np.concatenate([[0.0, 0.25, 0.5], decodes.batch])
+    others = others[others <= max(decodes.capacity, 1.0)]
+    pause = _pause(prefills, decodes, interference, others)
+    rates = np.maximum.accumulate(others / (decodes.steps * (decodes.token(others + 1.0) + pause)))
+    most = float(rates.max())
+    if prefills is not None:
+        most = min(most, prefills.most)
+    return Engine(prefills, decodes, interference, most, others, rates)
+
+
+def _pause(prefills: Prefills | None, decodes: Decodes, interference: float, others: Any) -> Any:
+    """Time that the prefills of ``others`` add to each token: one prefill for each of them in a request's decode."""
+    if prefills is None:
+        return 0.0 * others
+    return others / prefills.ranks * prefills.mean_occupancy_s * interference / decodes.steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,44 +85,15 @@ class Operating:
     """Part of it that prefills of others take."""
 
 
-def greatest_rate(engine: Engine) -> float:
-    """Requests a second beyond which an engine's queue grows without end."""
-    limits = [engine.prefills.most] if engine.prefills else []
-    if engine.decodes and engine.decodes.steps > 0:
-        limits.append(float(_rates(engine)[1].max()))
-    return min(limits)
-
-
-def _rates(engine: Engine) -> tuple[Any, Any]:
-    """Requests that decode at once, and the rates at which so many do."""
-    import numpy as np
-
-    decodes = engine.decodes
-    assert decodes is not None
-    others = np.concatenate([[0.0, 0.25, 0.5], decodes.batch])
-    others = others[others <= decodes.capacity]
-    token = decodes.token(others + 1.0) + _pause(engine, others)
-    return others, np.maximum.accumulate(others / (decodes.steps * token))
-
-
-def _pause(engine: Engine, others: Any) -> Any:
-    """Time that the prefills of ``others`` add to each token: one prefill for each of them in a request's decode."""
-    if engine.prefills is None or engine.decodes is None:
-        return 0.0 * others
-    prefills = engine.prefills
-    return others / prefills.ranks * prefills.mean_occupancy_s * engine.interference / max(engine.decodes.steps, 1.0)
-
-
 def operating_point(engine: Engine, rate: float) -> Operating:
-    """Return where an engine settles at a rate below :func:`greatest_rate`."""
+    """Return where an engine settles at a rate below its greatest one."""
     import numpy as np
 
     busy = rate / engine.prefills.most if engine.prefills else 0.0
-    if engine.decodes is None or engine.decodes.steps <= 0:
+    if engine.decodes is None:
         return Operating(rate, busy, 0.0, 0.0, 0.0)
-    others, rates = _rates(engine)
-    decoding = float(np.interp(rate, rates, others))
-    pause = float(_pause(engine, decoding))
+    decoding = float(np.interp(rate, engine.rates, engine.others))
+    pause = float(_pause(engine.prefills, engine.decodes, engine.interference, decoding))
     return Operating(rate, busy, decoding, float(engine.decodes.token(decoding + 1.0)) + pause, pause)
 
 
@@ -157,9 +158,7 @@ def _step_under_way(step: float, point: Operating, ranks: int, unit: float, poin
     return left if step > 0 else on_grid(np.zeros(1), np.ones(1), unit, points)
 
 
-def tpot_percentile(
-    engine: Engine, point: Operating, outputs: Lengths, share: float, burstiness: float = 1.0
-) -> float:
+def tpot_percentile(engine: Engine, point: Operating, outputs: Lengths, share: float, burstiness: float = 1.0) -> float:
     r"""Time per output token that a share of the requests doesn't exceed.
 
     .. math:: Var = B V_a (a^2 + a b + \frac{2}{3} b^2) f^2
@@ -173,7 +172,7 @@ def tpot_percentile(
     import numpy as np
 
     decodes = engine.decodes
-    if decodes is None or decodes.steps <= 0:
+    if decodes is None:
         return 0.0
     steps = np.maximum(outputs.points - 1.0, 1.0)
     lost = point.prefill_busy * engine.interference

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from infer_cost.planner.candidates import Candidate
-from infer_cost.planner.curves import decodes, prefills
+from infer_cost.planner.curves import Decodes, Prefills, decodes, prefills
 from infer_cost.planner.simulation import Simulated, simulate
 from infer_cost.planner.tails import (
     VALID_UTILIZATION,
     Engine,
     Operating,
-    greatest_rate,
     memory_full,
     operating_point,
+    queue,
     tpot_percentile,
     ttft,
 )
@@ -27,6 +28,8 @@ Method = Literal["formula", "simulation"]
 
 RATE_STEPS = 100
 """Rates that an engine is tried at: this many equal parts of its greatest one."""
+_FULL_SHARE = 0.2
+"""Part of the requests beyond a promised percentile that may find the KV cache full, for the formulas to hold."""
 _BURSTY = 1.2
 """Burstiness beyond which the formula for token times isn't trusted."""
 
@@ -62,31 +65,47 @@ class Unit:
     candidate: Candidate
     role: Role
     queue: Engine
-    greatest: float
-    """Requests a second beyond which its queue grows without end."""
+
+    @property
+    def greatest(self) -> float:
+        """Requests a second beyond which its queue grows without end."""
+        return self.queue.greatest
 
     def at(self, rate: float) -> Operating:
         """Where it settles at a rate."""
         return operating_point(self.queue, rate)
 
 
-def unit(candidate: Candidate, traffic: Traffic, role: Role = "both") -> Unit | Shortfall:
-    """Build the queue model of an engine in a role, or say why it can't serve the traffic's requests at all."""
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """The times of one engine under some traffic, from which its queue in each role is made."""
+
+    candidate: Candidate
+    prefills: Prefills
+    decodes: Decodes
+
+    def unit(self, role: Role) -> Unit:
+        """The engine in a role."""
+        share = self.candidate.engine.deployment.engine.interference_share
+        made = queue(
+            self.prefills if role != "decode" else None,
+            self.decodes if role != "prefill" else None,
+            share if role == "both" else 0.0,
+        )
+        return Unit(self.candidate, role, made)
+
+
+def curves(candidate: Candidate, traffic: Traffic) -> Curves | Shortfall:
+    """Compute the times of an engine, or say why it can't hold the traffic's requests at all."""
     plan = candidate.engine.deployment
-    longest = traffic.longest if role != "prefill" else traffic.inputs.mean
     limit = plan.context_limit
-    if limit is not None and longest > limit:
-        return Shortfall("the context window", longest, limit, "tokens")
-    if missing_bytes(plan, longest) > 0:
+    if limit is not None and traffic.longest > limit:
+        return Shortfall("the context window", traffic.longest, limit, "tokens")
+    if missing_bytes(plan, traffic.longest) > 0:
         share = budget(plan)
-        held = float(sequence_bytes_per_gpu(plan, longest))
+        held = float(sequence_bytes_per_gpu(plan, traffic.longest))
         return Shortfall("memory", share.usable - share.kv + held, share.usable, "B")
-    queue = Engine(
-        prefills(candidate.engine, traffic) if role != "decode" else None,
-        decodes(candidate.engine, traffic) if role != "prefill" else None,
-        plan.engine.interference_share if role == "both" else 0.0,
-    )
-    return Unit(candidate, role, queue, greatest_rate(queue))
+    return Curves(candidate, prefills(candidate.engine, traffic), decodes(candidate.engine, traffic))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +120,13 @@ class Kept:
 
 
 def measure(
-    one: Unit, traffic: Traffic, rate: float, promises: Sequence[Promise], extra_s: float = 0.0, *, closely: bool = False
+    one: Unit,
+    traffic: Traffic,
+    rate: float,
+    promises: Sequence[Promise],
+    extra_s: float = 0.0,
+    *,
+    closely: bool = False,
 ) -> Kept:
     """Percentiles of an engine at a rate, by formula where it holds and otherwise by simulation.
 
@@ -124,7 +149,7 @@ def measure(
     full = memory_full(one.queue, point)
     rarest = 1.0 - max((promise.percentile for promise in promises), default=50.0) / 100.0
     # Near saturation, in bursts or with a full cache the formulas end. A pool's own queue is exact at any load.
-    beyond = rate > VALID_UTILIZATION * one.greatest or traffic.burstiness > _BURSTY or full > 0.2 * rarest
+    beyond = rate > VALID_UTILIZATION * one.greatest or traffic.burstiness > _BURSTY or full > _FULL_SHARE * rarest
     if beyond and one.role == "both" and promises and one.queue.decodes is not None:
         count = min(200_000, max(6_000, int((40 if closely else 20) / rarest)))
         run = simulate(one.queue, traffic, rate, requests=count)
@@ -136,9 +161,7 @@ def _simulated(run: Simulated, promise: Promise, extra_s: float) -> float:
     return run.percentile(promise.metric, promise.percentile / 100.0) + (extra_s if promise.metric == "ttft" else 0.0)
 
 
-def _formula(
-    one: Unit, traffic: Traffic, point: Operating, promises: Sequence[Promise], extra_s: float
-) -> list[float]:
+def _formula(one: Unit, traffic: Traffic, point: Operating, promises: Sequence[Promise], extra_s: float) -> list[float]:
     first: Any = None
     answers = []
     for promise in promises:
@@ -174,22 +197,29 @@ def optimistic_rate(one: Unit, promises: Sequence[Promise]) -> float | Shortfall
             best = alone.host_s + float(alone.latency_s[place])
             if best > promise.limit_s:
                 return Shortfall(f"TTFT p{promise.percentile:g}", promise.limit_s, best, "s")
-        elif promise.metric == "tpot" and one.queue.decodes is not None and one.queue.decodes.steps > 0:
+        elif promise.metric == "tpot" and one.queue.decodes is not None:
             best = float(one.queue.decodes.token_s[0])
             if best > promise.limit_s:
                 return Shortfall(f"TPOT p{promise.percentile:g}", promise.limit_s, best, "s")
             if promise.percentile >= 50.0:
-                limit = min(limit, _rate_at_token_time(one, promise.limit_s))
+                limit = min(limit, _rate_at_token_time(one, promise.limit_s * 1.0001))
     return limit
 
 
 def _rate_at_token_time(one: Unit, limit_s: float) -> float:
     """Greatest rate at which the mean token time is within a limit."""
-    import numpy as np
+    return _most_parts(RATE_STEPS, lambda part: one.at(part / RATE_STEPS * one.greatest).token_s <= limit_s) * (
+        one.greatest / RATE_STEPS
+    )
 
-    rates = np.arange(1, RATE_STEPS + 1) / RATE_STEPS * one.greatest
-    within = [rate for rate in rates.tolist() if one.at(rate).token_s <= limit_s * 1.0001]
-    return max(within, default=0.0)
+
+def _most_parts(high: int, holds: Callable[[int], bool]) -> int:
+    """Greatest whole number up to ``high`` for which something holds that holds for all smaller ones; 0 for none."""
+    low = 0
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle - 1)
+    return low
 
 
 def sustained_rate(
@@ -198,21 +228,21 @@ def sustained_rate(
     """Greatest rate at which an engine keeps its promises; 0 when it never does.
 
     Rates are tried at hundredths of the engine's greatest one, so the answer depends on the engine and the promises,
-    not on the traffic that is to be served: a plan for more never costs less.
+    not on the traffic that is to be served: a plan for more never costs less. An engine that promises latency isn't
+    planned beyond the load that the formulas were held against.
     """
     mine = promises_of(one.role, promises)
     if not mine:
         return min(limit, one.greatest)
-    low, high = 0, min(RATE_STEPS - 2, int(limit / one.greatest * RATE_STEPS + 1e-9))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if _keeps(one, traffic, middle / RATE_STEPS * one.greatest, mine, extra_s):
-            low = middle
-        else:
-            high = middle - 1
-    return low / RATE_STEPS * one.greatest
+    top = min(int(VALID_UTILIZATION * RATE_STEPS), int(limit / one.greatest * RATE_STEPS + 1e-9))
+    keeps = partial(_keeps, one, traffic, mine, extra_s)
+    return _most_parts(top, keeps) / RATE_STEPS * one.greatest
 
 
-def _keeps(one: Unit, traffic: Traffic, rate: float, promises: Sequence[Promise], extra_s: float) -> bool:
+def _keeps(one: Unit, traffic: Traffic, promises: Sequence[Promise], extra_s: float, part: int) -> bool:
+    rate = part / RATE_STEPS * one.greatest
+    rarest = 1.0 - max(promise.percentile for promise in promises) / 100.0
+    if memory_full(one.queue, one.at(rate)) > _FULL_SHARE * rarest:
+        return False
     found = measure(one, traffic, rate, promises, extra_s).percentiles
     return all(value <= promise.limit_s for value, promise in zip(found, promises, strict=True))
