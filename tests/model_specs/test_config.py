@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -131,3 +132,34 @@ def test_every_reader_module_exists() -> None:
 
 def test_infinity_in_keys_that_do_not_matter() -> None:
     assert read_config({**LLAMA, "time_step_limit": [0.0, math.inf]}).layers == 32
+
+
+@pytest.mark.parametrize(
+    ("file", "key", "value"),
+    [
+        ("mistralai__Mistral-7B-Instruct-v0.3.json", "sliding_window", 4096),
+        ("openai__gpt-oss-20b.json", "attention_bias", True),
+        ("Qwen__Qwen3-8B.json", "head_dim", 128),
+        ("deepseek-ai__DeepSeek-V3.json", "first_k_dense_replace", 3),
+        ("zai-org__GLM-4.5-Air.json", "first_k_dense_replace", 1),
+        ("google__gemma-2-9b.json", "sliding_window", 4096),
+    ],
+)
+def test_an_absent_key_takes_the_default_of_its_class_and_says_so(file: str, key: str, value: object) -> None:
+    given = config(file)
+    given.pop(key)
+    built = read_config(given)
+    assert f"{key} absent, the class default {value} applies" in built.notes
+    assert replace(built, notes=()) == replace(read_config({**config(file), key: value}), notes=())
+
+
+def test_null_is_not_absent() -> None:
+    mistral = {**LLAMA, "model_type": "mistral", "sliding_window": None}
+    assert read_config(mistral).groups[0].layer.mixer.window is None
+
+
+def test_latent_attention_is_never_guessed() -> None:
+    deepseek = config("deepseek-ai__DeepSeek-V3.json")
+    for key in ("kv_lora_rank", "qk_nope_head_dim", "n_routed_experts", "moe_intermediate_size"):
+        with pytest.raises(InputError, match=key):
+            read_config({name: value for name, value in deepseek.items() if name != key})

@@ -16,9 +16,6 @@ from infer_cost.model_specs.parts import (
 )
 from infer_cost.model_specs.readers import decoder, shared
 
-_GEMMA3_VOCABULARY = 262_208
-_GEMMA3_CONTEXT = 131_072
-
 _TRAITS = {
     "gemma": decoder.Traits(tied=True, qkv_bias="attention_bias", out_bias="attention_bias"),
     "gemma2": decoder.Traits(tied=True, norms=4, qkv_bias="attention_bias", out_bias="attention_bias", windows="even"),
@@ -38,24 +35,7 @@ def read(config: Config) -> Architecture:
     kind = config.text("model_type")
     if kind == "gemma4_text":
         return _gemma4(config)
-    if kind == "gemma3_text":
-        config = _filled(config)
     return decoder.read_with(config, _TRAITS[kind])
-
-
-def _filled(config: Config) -> Config:
-    """Fill in what Gemma 3's config class does where the file is silent."""
-    defaults = {
-        "vocab_size": _GEMMA3_VOCABULARY,
-        "max_position_embeddings": _GEMMA3_CONTEXT,
-        "num_attention_heads": 8,
-        "num_key_value_heads": 4,
-        "head_dim": 256,
-    }
-    missing = {key: value for key, value in defaults.items() if not config.has(key)}
-    for key, value in missing.items():
-        config.note(f"{key} absent, the class default {value} applies")
-    return Config({**missing, **{k: v for k, v in config.data.items() if v is not None}}, config.where, config.notes)
 
 
 def _gemma4(config: Config) -> Architecture:
@@ -77,7 +57,7 @@ def _gemma4(config: Config) -> Architecture:
     # The last layer always sees everything, whatever the pattern says.
     kinds = [*kinds[:-1], "full_attention"]
     per_layer = config.count("hidden_size_per_layer_input")
-    vocab = config.integer("vocab_size", default=262_144)
+    vocab = config.integer("vocab_size")
     rows = config.integer("vocab_size_per_layer_input", default=vocab)
     lookup = rows * layers * per_layer
     unused = _unused_projections(config, hidden, kinds[own:])
@@ -105,11 +85,11 @@ def _gemma4_heads(config: Config, kind: str) -> tuple[int, int, int]:
     """Return query heads, KV heads and head width; full layers may have their own."""
     heads = config.integer("num_attention_heads")
     kv_heads = config.integer("num_key_value_heads", default=heads)
-    width = config.integer("head_dim", default=256)
+    width = config.integer("head_dim")
     if kind == "full_attention":
         if config.flag("attention_k_eq_v"):
             kv_heads = config.integer("num_global_key_value_heads", default=kv_heads)
-        width = config.integer("global_head_dim", default=512)
+        width = config.integer("global_head_dim")
     shared.check_heads(config, heads, kv_heads)
     return heads, kv_heads, width
 
@@ -117,7 +97,7 @@ def _gemma4_heads(config: Config, kind: str) -> tuple[int, int, int]:
 def _gemma4_layer(config: Config, hidden: int, per_layer: int, kind: str, own_cache: bool) -> Layer:
     heads, kv_heads, width = _gemma4_heads(config, kind)
     full = kind == "full_attention"
-    window = None if full else config.integer("sliding_window", default=512)
+    window = None if full else config.integer("sliding_window")
     mixer = attention_mixer(heads, kv_heads, width, window=window, cached=own_cache)
     attention = attention_part(hidden, mixer, keys_are_values=full and config.flag("attention_k_eq_v"), qkv_bias=False)
     norms = 4 * hidden + (2 * width if own_cache else width)

@@ -35,7 +35,8 @@ def _qwen(config: Config) -> Architecture:
     if kinds is None:
         every = config.integer("full_attention_interval", default=4)
         kinds = ["linear_attention" if (index + 1) % every else "full_attention" for index in range(layers)]
-    sparse = shared.moe_layers(config, layers) if config.has(*shared.EXPERTS) else [False] * layers
+    has_experts = config.text("model_type") != "qwen3_5_text"
+    sparse = shared.moe_layers(config, layers) if has_experts else [False] * layers
     next_token = config.count("mtp_num_hidden_layers", default=1)
     components = []
     if next_token:
@@ -209,7 +210,7 @@ def _granite_layer(config: Config, hidden: int, kind: str) -> Layer:
         part = attention_part(hidden, mixer, qkv_bias=bias, out_bias=bias)
     shared_width = config.count("shared_intermediate_size")
     ffn: Ffn
-    if config.count(*shared.EXPERTS):
+    if config.count(*shared.EXPERTS, default=None):
         ffn, network = shared.experts(config, hidden, config.integer("intermediate_size"), shared_width=shared_width)
     else:
         ffn, network = dense_ffn(hidden, shared_width or config.integer("intermediate_size"))
@@ -221,7 +222,8 @@ def _jamba(config: Config) -> Architecture:
     layers = shared.layer_count(config)
     period = config.integer("attn_layer_period", default=8)
     offset = config.count("attn_layer_offset", default=4)
-    sparse = shared.moe_layers(config, layers) if config.has(*shared.EXPERTS) else [False] * layers
+    # A single expert is a plain network.
+    sparse = shared.moe_layers(config, layers) if config.integer(*shared.EXPERTS) > 1 else [False] * layers
     kinds = [("attention" if index % period == offset else "mamba", sparse[index]) for index in range(layers)]
     return shared.architecture(
         config,

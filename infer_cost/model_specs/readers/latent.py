@@ -17,14 +17,19 @@ from infer_cost.model_specs.parts import (
 from infer_cost.model_specs.readers import decoder, shared
 
 
+_DENSE = ("minicpm3",)
+"""Families without experts; the others are refused when the number of experts is missing."""
+
+
 def read(config: Config) -> Architecture:
-    """Read a config with latent attention; without ``kv_lora_rank`` the model has plain heads."""
-    if not config.has("kv_lora_rank") or config.get("use_mla") is False:
-        return decoder.read_with(config, decoder.Traits(moe=config.has(*shared.EXPERTS)))
+    """Read a config with latent attention; with ``use_mla`` off the model has plain heads."""
+    if config.get("use_mla") is False:
+        return decoder.read_with(config, decoder.Traits(moe=True))
     hidden = shared.hidden_size(config)
     layers = shared.layer_count(config)
     indexed = _indexers(config, layers)
-    sparse = shared.moe_layers(config, layers) if config.has(*shared.EXPERTS) else [False] * layers
+    dense = config.text("model_type") in _DENSE
+    sparse = [False] * layers if dense else shared.moe_layers(config, layers)
 
     def build(kind: tuple[str, bool]) -> Layer:
         return latent_layer(config, hidden, indexer=kind[0], sparse=kind[1])
@@ -34,7 +39,7 @@ def read(config: Config) -> Architecture:
         config,
         groups,
         hidden=hidden,
-        tied=config.text("model_type") == "minicpm3",
+        tied=dense,
         components=_components(config, hidden, sum(sparse)),
     )
 

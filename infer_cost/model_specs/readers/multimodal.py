@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from infer_cost.model_specs.architecture import Architecture
 from infer_cost.model_specs.config import Config
+from infer_cost.model_specs.readers.defaults import filled
 from infer_cost.model_specs.readers.registry import NESTING, READERS
 
 TEXT_TYPES = {
@@ -56,7 +57,7 @@ def read(config: Config) -> Architecture:
     if inner not in READERS or READERS[inner] == "multimodal":
         raise text.error("model_type", inner, f"a language model's type, such as {TEXT_TYPES[kind]}")
     reader = importlib.import_module(f"infer_cost.model_specs.readers.{READERS[inner]}")
-    architecture = cast(Architecture, reader.read(text))
+    architecture = cast(Architecture, reader.read(filled(text)))
     towers = vision.components(config, kind, architecture.hidden_size)
     # The files of models with towers never store the tied head a second time.
     own = tuple(part for part in architecture.components if "tied head" not in part.note)

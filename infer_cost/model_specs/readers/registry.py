@@ -10,6 +10,7 @@ from typing import Any, cast
 from infer_cost.errors import InputError, unknown_name
 from infer_cost.model_specs.architecture import Architecture
 from infer_cost.model_specs.config import Config
+from infer_cost.model_specs.readers.defaults import filled
 
 _LATENT = ("deepseek_v2", "deepseek_v3", "deepseek_v32", "kimi_k2", "glm_moe_dsa", "mistral4", "minicpm3")
 _LEGACY = (
@@ -81,7 +82,7 @@ def read_config(
         config = _assumed(config, kind, assume)
     kind = kind or config.text("model_type")
     reader = importlib.import_module(f"infer_cost.model_specs.readers.{READERS[config.text('model_type')]}")
-    architecture = cast(Architecture, reader.read(config))
+    architecture = cast(Architecture, reader.read(filled(config)))
     bits = 32.0 if _dtype(data) == "float32" else 16.0
     architecture = replace(architecture, model_type=kind, stored_bits=bits)
     return _with_quantization(architecture, data, side_file)
