@@ -349,7 +349,7 @@ class Lines:
         if trick < 0.12:
             return f"{drawn}..{rng.choice(NUMBERS)}"
         if trick < 0.16:
-            return "--" + rng.choice(("hardwar", "gpus", "json", "help", "x", "set", "no-such"))
+            return "--" + rng.choice(("hardwar", "gpus", "help", "x", "set", "no-such"))
         return drawn
 
 

@@ -37,7 +37,7 @@ def command(
     from infer_cost.hardware_specs.summary import accelerator_summaries, sort_rows, summary, system_summaries
 
     if template or schema:
-        _print_own(template)
+        _print_own(template, as_json)
         return
     one = wanted(action, name)
     if one is not None:
@@ -61,10 +61,12 @@ def command(
         _print_list(chips, boxes)
 
 
-def _print_own(template: bool) -> None:
+def _print_own(template: bool, as_json: bool) -> None:
     from infer_cost.hardware_specs.user import TEMPLATE, json_schema
 
-    if template:
+    if template and as_json:
+        emit_json({"template": TEMPLATE})
+    elif template:
         print(TEMPLATE, end="")
     else:
         emit_json(json_schema())
