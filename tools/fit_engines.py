@@ -24,7 +24,7 @@ from scipy.optimize import least_squares
 from infer_cost.accuracy.measurements import Measurement, read_measurements
 from infer_cost.accuracy.questions import MEDIAN_SHARE, question_of
 from infer_cost.hardware_specs.efficiency import architecture_group
-from infer_cost.serving.engine_times import decode_load
+from infer_cost.serving.engine_times import decode_load, prompts_in_a_pass
 from infer_cost.serving.engines import EngineProfile
 from infer_cost.serving.memory import sequences_that_run
 from infer_cost.serving.operators import Load
@@ -86,6 +86,8 @@ class Features:
 
     decode: Pass
     prefill: Pass
+    together: float
+    """Prompts in a prefill pass."""
     chunks: float
     layers: float
     sequences: float
@@ -141,17 +143,21 @@ def features_of(row: Measurement) -> Features:
     held = requests.input_tokens + requests.output_tokens * plan.engine.output_reserve
     running = max(1.0, min(float(requests.concurrency), float(sequences_that_run(plan, float(held)))))
     chunks = max(1.0, float(np.ceil(requests.input_tokens / plan.max_batched_tokens)))
+    steps = max(requests.output_tokens - 1.0, 1.0)
+    most = float(prompts_in_a_pass(engine, float(requests.input_tokens)))
+    together = min(max(running / plan.parallel.dp / steps, 1.0), most)
     size = requests.input_tokens / chunks
     before = size * (chunks - 1) / 2
     return Features(
         decode=reduce_pass(engine.decode, decode_load(engine, running, context), layers, latent),
-        prefill=reduce_pass(engine.prefill, Load(1.0, size, before, False, 1), layers, latent),
+        prefill=reduce_pass(engine.prefill, Load(together, size, before, False, 1), layers, latent),
+        together=together,
         chunks=chunks,
         layers=layers,
         sequences=max(running / plan.parallel.dp, 1.0),
         ranks=float(plan.parallel.dp),
         stages=float(plan.parallel.pp),
-        steps=max(requests.output_tokens - 1.0, 1.0),
+        steps=steps,
         age=plan.engine.age_years,
         crowd=MEDIAN_SHARE if row.statistic == "median" else 1.0,
     )
@@ -168,7 +174,7 @@ class Table:
         names = Pass.__dataclass_fields__
         self.decode = {n: np.array([getattr(f.decode, n) for f in features]) for n in names}
         self.prefill = {n: np.array([getattr(f.prefill, n) for f in features]) for n in names}
-        others = ("chunks", "layers", "sequences", "ranks", "stages", "steps", "age", "crowd")
+        others = ("together", "chunks", "layers", "sequences", "ranks", "stages", "steps", "age", "crowd")
         self.other = {n: np.array([getattr(f, n) for f in features]) for n in others}
 
     def __len__(self) -> int:
@@ -193,7 +199,8 @@ def predict(constants: Array, table: Table) -> tuple[Array, Array]:
 
     launching = eager * overhead * o["layers"]
     running = gpu(table.prefill) + kernel * (experts - 1.0) * table.prefill["experts"]
-    occupancy = o["chunks"] * (running**4 + launching**4) ** 0.25 / o["stages"]
+    own = o["chunks"] * (running**4 + launching**4) ** 0.25 / o["stages"]
+    occupancy = own / o["together"]
     step = gpu(table.decode) + overhead * (HOST_STEP_S + sequence * o["sequences"])
     others = o["sequences"] - 1.0
     lost = interference * others * occupancy / o["steps"]
@@ -202,7 +209,7 @@ def predict(constants: Array, table: Table) -> tuple[Array, Array]:
     load = np.minimum(o["sequences"] * occupancy / cycle, 1.0)
     crowd = crowding * others**CROWD_GROWTH * load**CROWD_LOAD
     wait = np.where(others > 0, step / 2 + np.minimum(crowd, others) * occupancy, 0.0)
-    return step + lost, request + wait + occupancy
+    return step + lost, request + wait + own
 
 
 def errors(constants: Array, table: Table) -> tuple[Array, Array]:

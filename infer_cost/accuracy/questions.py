@@ -122,6 +122,8 @@ def question_of(
         options |= _pool_options("prefill", prefill, row) | _pool_options("decode", decode, row)
     else:
         options |= {"tp": row.tp // row.dp or 1, "pp": row.pp, "dp": row.dp, "ep": row.ep}
+        if replicas_of(row) == 1 and row.gpus > max(row.tp, row.dp) * row.pp:
+            options |= {"tp": row.tp, "dp": row.gpus // row.tp // row.pp, "ep": row.gpus // row.pp}
         options["concurrency"] = max(1, round((row.concurrency or 1) / replicas_of(row)))
     engine = profile_of(row)
     if profile is not None:
@@ -146,11 +148,11 @@ def _scenario(
 def replicas_of(row: Measurement) -> int:
     """Return the engines of a row that serves with one pool: its GPUs over those that one engine is cut over.
 
-    Data-parallel attention either divides the tensor ranks that the table states or multiplies them.
+    Data-parallel attention either divides the tensor ranks that the table states or multiplies them. Where those
+    can't hold the weights, one engine spans all GPUs: data-parallel attention, experts spread over all.
     """
-    if row.disaggregated:
-        return 1
-    return max(1, row.gpus // (max(row.tp, row.dp) * row.pp))
+    engines = max(1, row.gpus // (max(row.tp, row.dp) * row.pp))
+    return engines if not row.disaggregated and _holds(row, row.gpus // engines) else 1
 
 
 def pools_of(row: Measurement) -> tuple[Pool, Pool]:

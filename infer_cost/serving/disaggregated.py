@@ -5,7 +5,7 @@ from __future__ import annotations
 from infer_cost.hardware_specs.efficiency.collectives import collective_model, collective_time
 from infer_cost.model_specs.kv import element_bytes, kv_bytes_per_sequence, state_bytes_per_sequence
 from infer_cost.roofline.dispatch import Value, maximum, minimum
-from infer_cost.serving.engine_times import packed_prefill_time, prefill_time, token_time
+from infer_cost.serving.engine_times import packed_prefill_time, prefill_time, prompts_in_a_pass, token_time
 from infer_cost.serving.memory import sequences_that_run
 from infer_cost.serving.passes import NOTHING, Cause
 from infer_cost.serving.program import slowest_link
@@ -16,6 +16,13 @@ _ROUNDS = 12
 """Rounds of the fixed point; it contracts by more than half each time."""
 
 
+def share_a_domain(prefill: Pool, decode: Pool) -> bool:
+    """Whether two pools are the same kind of machine and fit into one scale-up domain together."""
+    machine = prefill.engine.deployment.machine
+    same = machine.id == decode.engine.deployment.machine.id
+    return same and prefill.gpus + decode.gpus <= machine.scale_up_domain
+
+
 def kv_transfer_time(prefill: Pool, decode: Pool, tokens: Value) -> Value:
     """Time to move the cache of ``tokens`` prompt tokens from a prefill engine to a decode engine.
 
@@ -23,9 +30,10 @@ def kv_transfer_time(prefill: Pool, decode: Pool, tokens: Value) -> Value:
     the cache takes the scale-up links, otherwise the NICs.
     """
     plan = prefill.engine.deployment
-    machine = plan.machine
-    inside = prefill.gpus + decode.gpus <= machine.scale_up_domain
-    bandwidth = machine.scale_up_bandwidth if inside else machine.scale_out_bandwidth
+    machine, other = plan.machine, decode.engine.deployment.machine
+    inside = share_a_domain(prefill, decode)
+    rates = [each.scale_up_bandwidth if inside else each.scale_out_bandwidth for each in (machine, other)]
+    bandwidth = min((rate for rate in rates if rate), default=None)
     lanes = min(plan.parallel.tp, decode.engine.deployment.parallel.tp)
     held = kv_bytes_per_sequence(plan.model, tokens, element_bytes(plan.kv.id)) + state_bytes_per_sequence(plan.model)
     model = collective_model(machine.accelerator, "all_to_all", 2, plan.engine.kernels, across_nodes=not inside)
@@ -48,9 +56,8 @@ def disaggregated_state(
     is too small for the other one makes them wait. Decodes meet no prefills.
     """
     front, back = prefill.engine, decode.engine
-    machine = back.deployment.machine
     first = prefill_time(front, requests.new_tokens * 1.0, requests.cached_tokens * 1.0, without, bounds=bounds)
-    inside = prefill.gpus + decode.gpus <= machine.scale_up_domain
+    inside = share_a_domain(prefill, decode)
     hidden = ("scale_up" if inside else "scale_out") in without
     transfer: Value = 0.0 if hidden else kv_transfer_time(prefill, decode, requests.input_tokens * 1.0)
     admission: Value = 0.0 if "host" in without else back.deployment.engine.host_request_s
@@ -59,8 +66,11 @@ def disaggregated_state(
     flight = requests.concurrency * 1.0
     decoding = maximum(minimum(flight, capacity), 1.0)
     servers = float(prefill.instances)
-    waiting = flight / (servers * front.deployment.parallel.dp)
-    packed = packed_prefill_time(front, requests.new_tokens * 1.0, requests.cached_tokens * 1.0, waiting, without)
+    ranks = front.deployment.parallel.dp
+    new, cached = requests.new_tokens * 1.0, requests.cached_tokens * 1.0
+    together = minimum(prompts_in_a_pass(front, new), maximum(flight / (servers * ranks), 1.0))
+    # Seconds of a prefill engine that a prompt takes when others wait and share its passes.
+    packed = packed_prefill_time(front, new, cached, together, without, ranks=ranks) / (together * float(ranks))
     wait: Value = 0.0
     token = token_time(back, decoding / decode.instances, requests.mean_context, without, bounds=bounds)
     residence = _sum(admission, first.passes.total_s, transfer, requests.decode_steps * token.total_s)

@@ -115,18 +115,27 @@ def prefill_time(
     return PrefillTime(passes.times(share), chunks, bound / stages, passes.total_s / stages)
 
 
-def packed_prefill_time(
-    engine: CompiledEngine, new: Value, cached: Value, waiting: Value, without: frozenset[Cause] = NOTHING
-) -> Value:
-    """Seconds of the engine that one prompt takes when others wait: as many as the token budget holds share a pass.
+def prompts_in_a_pass(engine: CompiledEngine, new: Value) -> Value:
+    """Prompts that one rank's token budget holds, at least one."""
+    return maximum(float(engine.deployment.max_batched_tokens) / new, 1.0)
 
-    Data-parallel ranks compute side by side, each its own prompts; their tokens meet in the experts.
+
+def packed_prefill_time(
+    engine: CompiledEngine,
+    new: Value,
+    cached: Value,
+    prompts: Value,
+    without: frozenset[Cause] = NOTHING,
+    *,
+    ranks: int = 1,
+) -> Value:
+    """Time of a prefill pass with several prompts on each of ``ranks`` data-parallel ranks.
+
+    The ranks compute side by side, each its own prompts; their tokens meet in the experts.
     """
-    parallel = engine.deployment.parallel
-    budget = float(engine.deployment.max_batched_tokens)
-    prompts = minimum(maximum(budget / new, 1.0), maximum(waiting, 1.0))
-    chunks = maximum(ceil(new / budget), 1.0)
+    deployment = engine.deployment
+    chunks = maximum(ceil(new / float(deployment.max_batched_tokens)), 1.0)
     size = new / chunks
     before = cached + size * (chunks - 1.0) / 2.0
-    load = Load(prompts, size, before, False, parallel.dp, cached * 1.0)
-    return pass_time(engine.prefill, load, without).total_s * chunks / (prompts * float(parallel.dp * parallel.pp))
+    load = Load(prompts, size, before, False, ranks, cached * 1.0)
+    return pass_time(engine.prefill, load, without).total_s * chunks / float(deployment.parallel.pp)

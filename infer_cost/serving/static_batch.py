@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from infer_cost.roofline.dispatch import Value, ceil, maximum
-from infer_cost.serving.engine_times import CompiledEngine, packed_prefill_time, prefill_time, token_time
+from infer_cost.serving.engine_times import (
+    CompiledEngine,
+    packed_prefill_time,
+    prefill_time,
+    prompts_in_a_pass,
+    token_time,
+)
 from infer_cost.serving.passes import NOTHING, Cause
 from infer_cost.serving.steady import Requests, SteadyState
 
@@ -35,10 +41,11 @@ def static_state(
     deployment = engine.deployment
     batch = requests.concurrency * 1.0
     first = prefill_time(engine, requests.new_tokens * 1.0, requests.cached_tokens * 1.0, without, bounds=bounds)
-    per_rank = maximum(batch / float(deployment.parallel.dp), 1.0)
-    packed = packed_prefill_time(engine, requests.new_tokens * 1.0, requests.cached_tokens * 1.0, per_rank, without)
-    prefill = maximum(packed * batch, first.passes.total_s)
-    passes = maximum(ceil(per_rank * requests.new_tokens / float(deployment.max_batched_tokens)), 1.0)
+    ranks = deployment.parallel.dp
+    per_rank = maximum(batch / float(ranks), 1.0)
+    new, cached = requests.new_tokens * 1.0, requests.cached_tokens * 1.0
+    passes = maximum(ceil(per_rank / prompts_in_a_pass(engine, new)), 1.0)
+    prefill = packed_prefill_time(engine, new, cached, per_rank / passes, without, ranks=ranks) * passes
     mean_wait = prefill * (passes + 1.0) / (2.0 * passes) - first.passes.total_s
     token = token_time(engine, batch, requests.mean_context, without, bounds=bounds)
     whole: Value = prefill + requests.decode_steps * token.total_s

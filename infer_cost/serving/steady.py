@@ -8,7 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from infer_cost.roofline.dispatch import Value, is_array, maximum, minimum, where
-from infer_cost.serving.engine_times import CompiledEngine, TokenTime, choose, prefill_time, token_time
+from infer_cost.serving.engine_times import (
+    CompiledEngine,
+    PrefillTime,
+    TokenTime,
+    choose,
+    packed_prefill_time,
+    prefill_time,
+    prompts_in_a_pass,
+    token_time,
+)
 from infer_cost.serving.memory import sequences_that_run
 from infer_cost.serving.passes import NOTHING, Cause, PassTime
 
@@ -121,8 +130,11 @@ def steady_state(
     token = _token_of_running(engine, requests, capacity, without, bounds=bounds)
     steps = maximum(requests.decode_steps, 1.0)
     others = 0.0 if alone else maximum(running / ranks, 1.0) - 1.0
-    interference = others * prefill.occupancy_s * deployment.engine.interference_share / steps
-    wait = 0.0 if alone else mean_wait(engine, running, prefill.occupancy_s, token.total_s, interference, steps)
+    together = 1.0 if alone else maximum(running / ranks / steps, 1.0)
+    packing = _packing(engine, requests, prefill, together, without)
+    interference = others * packing.occupancy_s * deployment.engine.interference_share / steps
+    wait = 0.0 if alone else mean_wait(engine, running, packing.occupancy_s, token.total_s, interference, steps)
+    wait = wait + packing.longer_s
     if "host" not in without:
         wait = wait + deployment.engine.host_request_s
     alive = wait + prefill.passes.total_s + requests.decode_steps * (token.total_s + interference)
@@ -142,6 +154,31 @@ def steady_state(
         residence_s=alive * (1.0 if alone else 1.0 + surplus),
         gpus=deployment.gpus,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Packing:
+    """Prefill when several prompts arrive in a step: the engine's time for each, and how much longer each takes."""
+
+    occupancy_s: Value
+    longer_s: Value
+
+
+def _packing(
+    engine: CompiledEngine, requests: Requests, prefill: PrefillTime, together: Value, without: frozenset[Cause]
+) -> _Packing:
+    """Share a prefill pass between the prompts that arrive in one step, as far as the token budget holds them.
+
+    A pass's time is close to linear in its prompts, so the passes with one prompt and with a full budget give all
+    others; both depend on the lengths only, which keeps a grid of loads cheap.
+    """
+    new, cached = requests.new_tokens * 1.0, requests.cached_tokens * 1.0
+    most = prompts_in_a_pass(engine, new)
+    full = packed_prefill_time(engine, new, cached, most, without)
+    each = where(most > 1.0, (full - prefill.occupancy_s) / maximum(most - 1.0, 1e-9), 0.0)
+    prompts = minimum(together, most)
+    longer = (prompts - 1.0) * each
+    return _Packing((prefill.occupancy_s + longer) / prompts, longer)
 
 
 def _token_of_running(
