@@ -16,7 +16,6 @@ from infer_cost.model_specs.parts import (
 )
 from infer_cost.model_specs.readers import decoder, shared
 
-
 _DENSE = ("minicpm3",)
 """Families without experts; the others are refused when the number of experts is missing."""
 
