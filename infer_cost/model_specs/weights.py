@@ -117,9 +117,11 @@ def weight_formats(
 
 
 def _chosen(name: str, everywhere: bool) -> WeightFormats:
-    ids: dict[Role, str] = {role: KEPT_FORMAT if role in KEPT_ROLES and not everywhere else name for role in ROLES}
-    bits = _bits(ids)
-    return WeightFormats(name, ids, bits, bits["attention"] if everywhere else 16.0)
+    chosen = number_format(name).bits_per_weight
+    # Nobody keeps an embedding narrower than the rest.
+    everywhere = everywhere or chosen >= 16
+    ids = {role: name if everywhere or role not in KEPT_ROLES else KEPT_FORMAT for role in ROLES}
+    return WeightFormats(name, ids, _bits(ids), chosen if everywhere else 16.0)
 
 
 def _gguf(architecture: Architecture, mix: str) -> WeightFormats:

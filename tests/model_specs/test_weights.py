@@ -66,6 +66,12 @@ def test_no_choice_means_the_checkpoints_own_format() -> None:
     assert weight_formats(model("llama-3.1-8b")).ids["attention"] == "bf16"
 
 
+def test_wide_formats_hold_the_embedding_too() -> None:
+    llama = model("llama-3.1-8b")
+    assert weight_bytes(llama, weight_formats(llama, "fp32")) == 4 * counts(llama).total
+    assert set(weight_formats(llama, "fp16").ids.values()) == {"fp16"}
+
+
 def test_unknown_format_is_refused() -> None:
     with pytest.raises(UnknownNameError, match="fp9"):
         weight_formats(model("llama-3.1-8b"), "fp9")

@@ -65,7 +65,7 @@ CLASS_DEFAULTS: dict[str, dict[str, Any]] = {
     "mistral": {"num_key_value_heads": 8, "sliding_window": 4096},
     "mistral4": {"first_k_dense_replace": 0, "n_shared_experts": 1, "q_lora_rank": 1024, "v_head_dim": 128},
     "mixtral": {"num_key_value_heads": 8},
-    "nemotron_h": {"num_key_value_heads": 8, "head_dim": 128, "n_shared_experts": 1},
+    "nemotron_h": {"num_key_value_heads": 8, "head_dim": 128},
     "olmo3": {"sliding_window": 4096},
     "phimoe": {"num_key_value_heads": 8},
     "qwen2": {"num_key_value_heads": 32, "sliding_window": 4096, "max_window_layers": 28},

@@ -18,6 +18,8 @@ from infer_cost.model_specs.parts import (
 )
 from infer_cost.model_specs.readers import shared
 
+_NOT_KIMI_LINEAR = ("routed_expert_hidden_size", "attn_res_block_size", "mla_use_output_gate")
+"""Keys of a successor that calls its language model by the same type and has parts besides."""
 _MIMO_MODULES = 3
 """Prediction modules that the released checkpoint stores; no key counts them."""
 
@@ -53,6 +55,9 @@ def _finish(
 
 def _kimi_linear(config: Config) -> Architecture:
     """Most layers have a delta-rule recurrence gated for each channel, the rest latent attention."""
+    for key in _NOT_KIMI_LINEAR:
+        if config.has(key):
+            raise config.error(key, config.get(key), "no such key: what it adds isn't known here")
     hidden = shared.hidden_size(config)
     layers = shared.layer_count(config)
     linear = config.section("linear_attn_config") or config
