@@ -105,6 +105,16 @@ def test_unknown_names_are_refused_with_the_nearest() -> None:
 
 RECALLED_TOTALS = {
     "codellama-34b": 33_743_970_304,
+    "ernie-4.5-0.3b": 360_748_032,
+    "exaone-4.0-1.2b": 1_279_391_488,
+    "gemma-2b": 2_506_172_416,
+    "glm-4-9b": 9_400_279_040,
+    "granite-3.1-3b-a800m": 3_298_793_472,
+    "olmo-2-7b": 7_298_617_344,
+    "phi-2": 2_779_683_840,
+    "seed-oss-36b": 36_151_104_512,
+    "smollm3-3b": 3_075_098_624,
+    "starcoder2-7b": 7_173_923_840,
     "deepseek-v2-lite": 15_706_484_224,
     "gemma-3-270m": 268_098_176,
     "gpt-neox-20b": 20_554_567_680,
