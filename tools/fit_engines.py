@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from infer_cost.accuracy.measurements import Measurement, read_measurements
-from infer_cost.accuracy.questions import MEDIAN_SHARE, question_of
+from infer_cost.accuracy.questions import question_of
 from infer_cost.hardware_specs.efficiency import architecture_group
 from infer_cost.serving.engine_times import decode_load, prompts_in_a_pass
 from infer_cost.serving.engines import EngineProfile
@@ -57,7 +57,8 @@ HOST_STEP_S = 0.5e-3
 SMALL_KERNELS = 4.5
 SMALL_FLOOR_S = 2.5e-6
 TPOT_SCATTER, TTFT_SCATTER = 0.05, 0.12
-PRIOR_WEIGHT = 3.0
+PRIOR_WEIGHT = 1.5
+LEAST = np.array([0.25] * 9 + [0.0])  # of what is expected: what costs time costs some; arrivals may not crowd
 FEWEST = 6  # rows that a fit needs; what they leave open stays as expected
 
 CONTRADICTED = {("vllm", "0.12.0"), ("trtllm", "1.2.0rc6.post1"), ("vllm", "0.11.2")}
@@ -96,8 +97,6 @@ class Features:
     stages: float
     steps: float
     age: float
-    crowd: float
-    """Crowding that the row's statistic sees."""
 
 
 def reduce_pass(program: Program, load: Load, small: float, latent: float) -> Pass:
@@ -123,7 +122,6 @@ def neutral(_row: Measurement, engine: EngineProfile) -> EngineProfile:
         engine,
         kernel_factor=1.0,
         expert_prefill_factor=1.0,
-        crowding=1.0,
         floor_share=1.0,
         small_kernels_per_layer=1.0,
         latent_kernels_per_layer=0.0,
@@ -159,7 +157,6 @@ def features_of(row: Measurement) -> Features:
         stages=float(plan.parallel.pp),
         steps=steps,
         age=plan.engine.age_years,
-        crowd=MEDIAN_SHARE if row.statistic == "median" else 1.0,
     )
 
 
@@ -174,7 +171,7 @@ class Table:
         names = Pass.__dataclass_fields__
         self.decode = {n: np.array([getattr(f.decode, n) for f in features]) for n in names}
         self.prefill = {n: np.array([getattr(f.prefill, n) for f in features]) for n in names}
-        others = ("together", "chunks", "layers", "sequences", "ranks", "stages", "steps", "age", "crowd")
+        others = ("together", "chunks", "layers", "sequences", "ranks", "stages", "steps", "age")
         self.other = {n: np.array([getattr(f, n) for f in features]) for n in others}
 
     def __len__(self) -> int:
@@ -205,7 +202,6 @@ def predict(constants: Array, table: Table) -> tuple[Array, Array]:
     others = o["sequences"] - 1.0
     lost = interference * others * occupancy / o["steps"]
     cycle = o["steps"] * (step + lost) + occupancy
-    crowding = crowding * o["crowd"]
     load = np.minimum(o["sequences"] * occupancy / cycle, 1.0)
     crowd = crowding * others**CROWD_GROWTH * load**CROWD_LOAD
     wait = np.where(others > 0, step / 2 + np.minimum(crowd, others) * occupancy, 0.0)
@@ -229,7 +225,7 @@ def fit(table: Table, expected: Array = EXPECTED) -> Array:
         return np.concatenate([found[np.isfinite(found)], (x - expected / STRAY) * PRIOR_WEIGHT])
 
     start = expected / STRAY
-    found = least_squares(residuals, start, bounds=(0.0, np.inf), loss="soft_l1")
+    found = least_squares(residuals, start, bounds=(LEAST * expected / STRAY, np.inf), loss="soft_l1")
     return np.asarray(found.x * STRAY)
 
 

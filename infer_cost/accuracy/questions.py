@@ -19,9 +19,6 @@ from infer_cost.serving.scenario import Scenario, scenario
 REFERENCE_YEAR = 2026.42
 """When the engine versions that the profiles describe were current: mid-2026."""
 
-MEDIAN_SHARE = 0.4
-"""Median over mean of the wait behind other prefills; chosen by cross-validation, which hardly tells 0 from 1."""
-
 UNSTATED_MTP = {"draft_tokens": 3, "acceptance": 0.57}
 """What rows draft and accept that only say "mtp": fitted on all of them together (120 rows)."""
 
@@ -71,10 +68,7 @@ def profile_of(row: Measurement) -> EngineProfile:
     except InferCostError:
         profile = engine_profile("generic")
     generation = find_hardware(MACHINES.get(row.hardware, row.hardware)).accelerator.architecture
-    profile = profile.on(generation)
-    # Most arrivals find few prefills before them and some find many, so the median waits less than the mean.
-    crowding = profile.crowding * (MEDIAN_SHARE if row.statistic == "median" and not row.disaggregated else 1.0)
-    return replace(profile, age_years=age_of(row), crowding=crowding)
+    return replace(profile.on(generation), age_years=age_of(row))
 
 
 def age_of(row: Measurement) -> float:

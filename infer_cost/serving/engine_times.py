@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from infer_cost.roofline import speculative_expected_tokens
-from infer_cost.roofline.dispatch import Value, ceil, maximum, minimum, where
+from infer_cost.roofline.dispatch import Value, ceil, maximum, where
 from infer_cost.serving.deployment import Deployment
 from infer_cost.serving.operators import Load
 from infer_cost.serving.passes import NOTHING, Cause, PassTime, pass_bound, pass_time
