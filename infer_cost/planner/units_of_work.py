@@ -9,19 +9,21 @@ from typing import Any, Literal
 
 from infer_cost.planner.candidates import Candidate
 from infer_cost.planner.curves import Decodes, Prefills, decodes, prefills
+from infer_cost.planner.distributions import Distribution
 from infer_cost.planner.simulation import Simulated, simulate
 from infer_cost.planner.tails import (
     VALID_UTILIZATION,
     Engine,
     Operating,
+    TokenTimes,
     memory_full,
     operating_point,
     queue,
-    tpot_percentile,
+    token_times,
     ttft,
 )
 from infer_cost.planner.traffic import Metric, Promise, Traffic
-from infer_cost.serving.memory import budget, missing_bytes, sequence_bytes_per_gpu
+from infer_cost.serving.budget import budget, missing_bytes, sequence_bytes_per_gpu
 
 Role = Literal["both", "prefill", "decode"]
 Method = Literal["formula", "simulation"]
@@ -162,17 +164,19 @@ def _simulated(run: Simulated, promise: Promise, extra_s: float) -> float:
 
 
 def _formula(one: Unit, traffic: Traffic, point: Operating, promises: Sequence[Promise], extra_s: float) -> list[float]:
-    first: Any = None
-    answers = []
+    times: dict[Metric, Any] = {}
     for promise in promises:
-        share = promise.percentile / 100.0
-        if promise.metric == "tpot":
-            answers.append(tpot_percentile(one.queue, point, traffic.outputs, share, traffic.burstiness))
-            continue
-        if first is None:
-            first = ttft(one.queue, point, traffic.burstiness, extra_s)
-        answers.append(first.percentile(share))
-    return answers
+        if promise.metric not in times:
+            times[promise.metric] = _distribution(one, traffic, point, promise.metric, extra_s)
+    return [times[promise.metric].percentile(promise.percentile / 100.0) for promise in promises]
+
+
+def _distribution(
+    one: Unit, traffic: Traffic, point: Operating, metric: Metric, extra_s: float
+) -> Distribution | TokenTimes:
+    if metric == "tpot":
+        return token_times(one.queue, point, traffic.outputs, traffic.burstiness)
+    return ttft(one.queue, point, traffic.burstiness, extra_s)
 
 
 def promises_of(role: Role, promises: Sequence[Promise]) -> list[Promise]:
@@ -244,5 +248,12 @@ def _keeps(one: Unit, traffic: Traffic, promises: Sequence[Promise], extra_s: fl
     rarest = 1.0 - max(promise.percentile for promise in promises) / 100.0
     if memory_full(one.queue, one.at(rate)) > _FULL_SHARE * rarest:
         return False
+    # The times of tokens cost a tenth of those of first tokens, so they are looked at first.
+    quick = [promise for promise in promises if promise.metric == "tpot"]
+    slow = [promise for promise in promises if promise.metric == "ttft"]
+    return all(_within(one, traffic, rate, some, extra_s) for some in (quick, slow) if some)
+
+
+def _within(one: Unit, traffic: Traffic, rate: float, promises: Sequence[Promise], extra_s: float) -> bool:
     found = measure(one, traffic, rate, promises, extra_s).percentiles
     return all(value <= promise.limit_s for value, promise in zip(found, promises, strict=True))

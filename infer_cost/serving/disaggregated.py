@@ -5,8 +5,8 @@ from __future__ import annotations
 from infer_cost.hardware_specs.efficiency.collectives import collective_model, collective_time
 from infer_cost.model_specs.kv import element_bytes, kv_bytes_per_sequence, state_bytes_per_sequence
 from infer_cost.roofline.dispatch import Value, maximum, minimum
+from infer_cost.serving.budget import sequences_that_run
 from infer_cost.serving.engine_times import packed_prefill_time, prefill_time, prompts_in_a_pass, token_time
-from infer_cost.serving.memory import sequences_that_run
 from infer_cost.serving.passes import NOTHING, Cause
 from infer_cost.serving.program import slowest_link
 from infer_cost.serving.scenario import Pool

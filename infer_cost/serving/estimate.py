@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from infer_cost.roofline.dispatch import Value, maximum, minimum
+from infer_cost.serving.budget import budget, sequence_bytes_per_gpu
 from infer_cost.serving.disaggregated import disaggregated_state
 from infer_cost.serving.limits import critical_context_of, every_weight_read, optimal_batch_of
-from infer_cost.serving.memory import budget, sequence_bytes_per_gpu
 from infer_cost.serving.passes import NOTHING, Cause
 from infer_cost.serving.ranges import Range, rate_range, spreads, time_range
 from infer_cost.serving.scenario import Scenario, scenario

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ from infer_cost.hardware_specs.types import Machine
 from infer_cost.model_specs.architecture import Architecture
 from infer_cost.model_specs.counts import counts
 from infer_cost.model_specs.kv import (
-    KvAllocator,
     element_bytes,
     kv_bytes_per_sequence,
     kv_bytes_per_token,
@@ -21,8 +19,9 @@ from infer_cost.model_specs.kv import (
     state_bytes_per_sequence,
 )
 from infer_cost.model_specs.weights import weight_bytes, weight_formats
-from infer_cost.serving.deployment import Deployment, deployment, legal_tp
-from infer_cost.serving.program import local_elements
+from infer_cost.serving.budget import budget, missing_bytes, sequence_bytes_per_gpu
+from infer_cost.serving.deployment import Deployment, deployment
+from infer_cost.serving.fit import remedies
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,158 +56,6 @@ class MemoryPlan:
     remedies: tuple[str, ...] = ()
     """What would make it fit, in words."""
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """Bytes of one GPU: what may be used, what weights, activations and the runtime take, what is left for KV."""
-
-    usable: float
-    weights: float
-    activations: float
-    runtime: float
-
-    @property
-    def kv(self) -> float:
-        """Left for KV cache and state; negative when the weights alone are too large."""
-        return self.usable - self.weights - self.activations - self.runtime
-
-
-def gpu_weight_bytes(plan: Deployment) -> float:
-    """Bytes of weights on the fullest GPU: its shard of the layers of one pipeline stage, and one end of the model.
-
-    The first stage holds the embedding and the last one the head; vectors are replicated over tensor ranks.
-    """
-    model, formats, parallel = plan.model, plan.weights, plan.parallel
-    layers = 0.0
-    for group in model.groups:
-        inner = sum(
-            local_elements(matrix, group.layer.mixer, plan) * formats.matrix_bits(matrix) / 8
-            for matrix in group.layer.matrices
-        )
-        vectors = group.layer.vectors + group.layer.expert_vectors / (parallel.tp * parallel.dp)
-        layers += group.count * (inner + formats.vector_bytes(vectors))
-    stage = layers / model.layers * math.ceil(model.layers / parallel.pp)
-    embedding = formats.matrix_bytes(model.embedding)
-    head = formats.matrix_bytes(model.head) if model.head is not None else 0.0
-    ends = embedding + head if parallel.pp == 1 else max(embedding, head)
-    return stage + ends / parallel.tp + formats.vector_bytes(model.vectors + model.lookup_vectors)
-
-
-def budget(plan: Deployment) -> Budget:
-    """Divide one GPU's memory.
-
-    Activations are those of a full token budget: the residual stream and the widest intermediate of a layer in 16
-    bits, and the logits of every running sequence in 32.
-    """
-    model, parallel = plan.model, plan.parallel
-    widest = max(
-        (
-            max(group.layer.ffn.width, group.layer.ffn.shared_width) / parallel.tp
-            + group.layer.ffn.experts_per_token * group.layer.ffn.expert_width * parallel.dp / parallel.tp
-            for group in model.groups
-        ),
-        default=0.0,
-    )
-    tokens = min(plan.max_batched_tokens, plan.context_limit or plan.max_batched_tokens)
-    stream = tokens * (4 * model.hidden_size + 3 * widest) * 2
-    logits = min(plan.max_num_seqs, tokens) * model.vocab_size / parallel.tp * 4
-    return Budget(
-        usable=plan.machine.accelerator.usable_memory_bytes * plan.memory_utilization,
-        weights=gpu_weight_bytes(plan),
-        activations=stream + logits,
-        runtime=plan.engine.runtime_reserve_bytes,
-    )
-
-
-def sequence_bytes_per_gpu(plan: Deployment, context: Any, allocator: KvAllocator = "paged") -> Any:
-    """Bytes that one sequence holds on the GPUs of its rank, cache and state; ``context`` may be an array."""
-    cache = kv_bytes_per_sequence(
-        plan.model, context, element_bytes(plan.kv.id), tp=plan.parallel.tp, allocator=allocator
-    )
-    state = state_bytes_per_sequence(plan.model) / plan.parallel.tp
-    return (cache + state) / plan.parallel.pp
-
-
-def sequences_that_run(plan: Deployment, context: Any) -> Any:
-    """Sequences that can run at once in the whole deployment, by KV capacity and the engine's own limit."""
-    from infer_cost.roofline.dispatch import floor, maximum, minimum
-
-    held = maximum(sequence_bytes_per_gpu(plan, context), 1.0)
-    by_memory = floor(maximum(budget(plan).kv, 0.0) / held) * plan.parallel.dp
-    return minimum(by_memory, plan.max_num_seqs * plan.parallel.dp)
-
-
-def require_fit(plan: Deployment, context: int) -> None:
-    """Refuse a deployment whose weights and one sequence don't fit.
-
-    Raises
-    ------
-    CannotBeMetError
-        Saying by how much, and what would fit.
-    """
-    missing = missing_bytes(plan, context)
-    if missing > 0:
-        raise _does_not_fit(plan, context, missing)
-
-
-def missing_bytes(plan: Deployment, context: Any) -> Any:
-    """Bytes that the weights and one sequence lack on each GPU, 0 when they fit; ``context`` may be an array."""
-    from infer_cost.roofline.dispatch import maximum
-
-    return maximum(0.0, sequence_bytes_per_gpu(plan, context * 1.0) - budget(plan).kv)
-
-
-def _does_not_fit(plan: Deployment, context: int, missing: float) -> CannotBeMetError:
-    share = budget(plan)
-    remedies = _remedies(plan, context)
-    where = (
-        f"{plan.gpus} x {plan.machine.accelerator.name}" if plan.gpus > 1 else f"one {plan.machine.accelerator.name}"
-    )
-    return CannotBeMetError(
-        f"{plan.model.name} in {plan.weights.label} doesn't fit on {where}: {missing / 1e9:,.1f} GB short on each GPU "
-        f"(weights {share.weights / 1e9:,.1f} GB, {share.usable / 1e9:,.1f} GB usable, "
-        f"{(share.activations + share.runtime) / 1e9:,.1f} GB activations and runtime)",
-        field="gpus",
-        value=plan.gpus,
-        hint=f"would fit: {'; '.join(remedies)}"
-        if remedies
-        else "nothing that divides this model fits; shorten the context",
-    )
-
-
-def _remedies(plan: Deployment, context: int) -> list[str]:
-    """Ways to make it fit: more GPUs, or narrower weights on these."""
-    found = []
-    more = fewest_gpus(plan, context)
-    if more is not None:
-        found.append(f"--gpus {more}")
-    for narrower in ("fp8", "int4-g128"):
-        if _fits_as(plan, context, narrower):
-            found.append(f"--weights {narrower}")
-            break
-    return found
-
-
-def _fits_as(plan: Deployment, context: int, format_id: str) -> bool:
-    from dataclasses import replace
-
-    formats = weight_formats(plan.model, format_id)
-    narrower = weight_bytes(plan.model, formats) < weight_bytes(plan.model, plan.weights)
-    return narrower and missing_bytes(replace(plan, weights=formats), context) == 0
-
-
-def fewest_gpus(plan: Deployment, context: int) -> int | None:
-    """Smallest tensor-parallel size at which the deployment fits at a context, or None."""
-    from dataclasses import replace
-
-    from infer_cost.serving.deployment import Parallelism
-
-    limit = plan.machine.max_gpus or 1024
-    for tp in legal_tp(plan.model):
-        if tp <= limit and missing_bytes(replace(plan, parallel=Parallelism(tp=tp)), context) == 0:
-            return tp
-    return None
 
 
 def memory_plan(
@@ -329,7 +176,7 @@ def _on_machine(plan: Deployment, context: int) -> MemoryPlan:
         kv_budget_bytes_per_gpu=share.kv,
         kv_bytes_per_sequence_per_gpu=per_sequence,
         missing_bytes_per_gpu=missing,
-        remedies=tuple(_remedies(plan, context)) if missing else (),
+        remedies=tuple(remedies(plan, context)) if missing else (),
     )
 
 

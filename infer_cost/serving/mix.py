@@ -10,8 +10,9 @@ from typing import Any
 from infer_cost.checks import MAX_TOKENS, finite, whole
 from infer_cost.errors import InputError, join_names, shorten, unknown_name
 from infer_cost.roofline import padded_tokens, padding_waste
+from infer_cost.serving.budget import sequences_that_run
 from infer_cost.serving.engine_times import prefill_time, token_time
-from infer_cost.serving.memory import require_fit, sequences_that_run
+from infer_cost.serving.fit import require_fit
 from infer_cost.serving.scenario import Scenario, scenario
 from infer_cost.serving.steady import mean_wait
 

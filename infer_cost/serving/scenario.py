@@ -11,6 +11,7 @@ from infer_cost.hardware_specs.cautions import cautions
 from infer_cost.hardware_specs.types import Machine
 from infer_cost.model_specs.architecture import Architecture
 from infer_cost.roofline.dispatch import Value
+from infer_cost.serving.budget import missing_bytes
 from infer_cost.serving.deployment import (
     Deployment,
     Speculation,
@@ -23,7 +24,7 @@ from infer_cost.serving.deployment import (
 )
 from infer_cost.serving.drafts import speculation
 from infer_cost.serving.engine_times import CompiledEngine, compile_engine
-from infer_cost.serving.memory import missing_bytes, require_fit
+from infer_cost.serving.fit import require_fit
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from infer_cost.roofline.dispatch import Value, is_array, maximum, minimum, where
+from infer_cost.serving.budget import sequences_that_run
 from infer_cost.serving.engine_times import (
     CompiledEngine,
     PrefillTime,
@@ -18,7 +19,6 @@ from infer_cost.serving.engine_times import (
     prompts_in_a_pass,
     token_time,
 )
-from infer_cost.serving.memory import sequences_that_run
 from infer_cost.serving.passes import NOTHING, Cause, PassTime
 
 CROWD_GROWTH = 0.8

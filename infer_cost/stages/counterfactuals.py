@@ -9,9 +9,10 @@ from infer_cost.errors import InferCostError
 from infer_cost.hardware_specs.formats import number_format
 from infer_cost.model_specs.weights import weight_formats
 from infer_cost.roofline import attention_traffic_naive
+from infer_cost.serving.budget import sequences_that_run
 from infer_cost.serving.deployment import Deployment, Parallelism
 from infer_cost.serving.estimate import state_of
-from infer_cost.serving.memory import fewest_gpus, require_fit, sequences_that_run
+from infer_cost.serving.fit import fewest_gpus, require_fit
 from infer_cost.serving.scenario import Scenario
 from infer_cost.stages.totals import (
     REJECTED_SHARE,

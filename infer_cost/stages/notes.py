@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from infer_cost.hardware_specs.infrastructure import figure
 from infer_cost.roofline import kv_blocks
-from infer_cost.serving.memory import sequences_that_run
+from infer_cost.serving.budget import sequences_that_run
 from infer_cost.serving.scenario import Scenario
 from infer_cost.stages.host_times import HostTime
 from infer_cost.stages.prefix_tiers import PrefixMove

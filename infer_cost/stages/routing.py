@@ -11,7 +11,7 @@ from infer_cost.model_specs.catalog import model as find_model
 from infer_cost.model_specs.weights import weight_formats
 from infer_cost.serving.deployment import Parallelism, check_context
 from infer_cost.serving.estimate import prefill_share, state_of
-from infer_cost.serving.memory import fewest_gpus, require_fit
+from infer_cost.serving.fit import fewest_gpus, require_fit
 from infer_cost.serving.scenario import Scenario, gpu_price
 from infer_cost.stages.totals import HostShare, Totals, totals, variant
 from infer_cost.stages.types import Alternative

@@ -8,9 +8,9 @@ import infer_cost
 from infer_cost.model_specs.counts import counts
 from infer_cost.model_specs.kv import kv_bytes_per_sequence
 from infer_cost.model_specs.weights import weight_bytes
+from infer_cost.serving.budget import gpu_weight_bytes
 from infer_cost.serving.deployment import deployment
 from infer_cost.serving.limits import every_weight_read
-from infer_cost.serving.memory import gpu_weight_bytes
 from infer_cost.serving.operators import Attention, Gemm, GroupedGemm, Load, seen_pairs
 from infer_cost.serving.program import compile_program
 
