@@ -26,7 +26,7 @@ from infer_cost.accuracy.questions import question_of
 from infer_cost.hardware_specs.efficiency import architecture_group
 from infer_cost.serving.engine_times import decode_load, prompts_in_a_pass
 from infer_cost.serving.engines import EngineProfile
-from infer_cost.serving.memory import sequences_that_run
+from infer_cost.serving.budget import sequences_that_run
 from infer_cost.serving.operators import Load
 from infer_cost.serving.passes import operator_times, transfer_time
 from infer_cost.serving.program import Program
