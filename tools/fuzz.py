@@ -43,7 +43,7 @@ QUANTITIES = [
 ]
 WORDS = (
     "none mtp eagle draft standard batch flex priority digest article hbm dram flash remote neocloud-tco hyperscaler "
-    "decode prefill tpot_s<0.03 csv json markdown true false -- - . .. / ~ \\ * %s {} $HOME \x00 \ud800 日本語 💥 ̈ "
+    "decode prefill tpot_s<0.03 csv json markdown true false -- - . .. / ~ \\ * %s {} $HOME \udcff 日本語 💥 ̈ "
 ).split()
 LONG = "x" * 100_000
 
@@ -186,25 +186,47 @@ def lay_out(folder: Path) -> list[str]:
         "/dev/zero",
         "/",
         "good.json/inside",
-        "\x00.json",
+        "\udcff.json",
     ]
 
 
-def run(arguments: list[str], stdout: io.StringIO | None = None) -> Outcome:
-    """Run a command line in this process."""
+class Strict(io.StringIO):
+    """A stream that takes UTF-8 only, as a terminal's does, and can be told to replace what isn't."""
+
+    errors_wanted = "strict"
+
+    def reconfigure(self, *, errors: str) -> None:
+        """Choose what becomes of letters that can't be written."""
+        self.errors_wanted = errors
+
+    def write(self, text: str) -> int:
+        """Take a text if it can be written."""
+        return super().write(text.encode("utf-8", self.errors_wanted).decode("utf-8"))
+
+
+def run(arguments: list[str], stdout: io.StringIO | None = None, interrupt_after: float | None = None) -> Outcome:
+    """Run a command line in this process, and interrupt it after some seconds."""
     from infer_cost.cli.main import run as run_infer_cost
 
-    out, err = stdout or io.StringIO(), io.StringIO()
+    out, err = stdout or Strict(), io.StringIO()
     code: Any = 0
     raised = ""
     begun = time.perf_counter()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
+            if interrupt_after is not None:
+                signal.setitimer(signal.ITIMER_REAL, interrupt_after)
             run_infer_cost(arguments)
         except SystemExit as leave:
             code = leave.code
+        except KeyboardInterrupt:
+            # Before infer-cost began or after it ended: nobody's fault.
+            code = 130
         except BaseException as error:
             raised = f"{type(error).__name__}: {error}"[:300]
+        finally:
+            with contextlib.suppress(KeyboardInterrupt):
+                signal.setitimer(signal.ITIMER_REAL, 0)
     return Outcome(
         code if isinstance(code, int) else 0, out.getvalue(), err.getvalue(), time.perf_counter() - begun, raised
     )
@@ -384,26 +406,13 @@ def one_round(lines: Lines, rng: random.Random) -> tuple[list[str], Outcome, str
         outcome = run(arguments, Full(error, rng.choice((0, 10, 1000))))
         return arguments, outcome, verdict(arguments, outcome, broken=True)
     if trouble < 0.04:
-        signal.setitimer(signal.ITIMER_REAL, rng.uniform(0.0001, 0.01))
-        outcome = run(arguments)
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        outcome = run(arguments, interrupt_after=rng.uniform(0.0001, 0.01))
         return arguments, outcome, verdict(arguments, outcome, interrupted=True, broken=outcome.code == 130)
-    with alarm(SLOWEST_S):
-        outcome = run(arguments)
+    outcome = run(arguments, interrupt_after=SLOWEST_S)
     said = verdict(arguments, outcome)
     if outcome.code == 130:
         said = f"takes longer than {SLOWEST_S} s"
     return arguments, outcome, said
-
-
-@contextlib.contextmanager
-def alarm(seconds: float) -> Iterator[None]:
-    """Interrupt what takes longer."""
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def _interrupt(*_: Any) -> None:

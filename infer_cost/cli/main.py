@@ -30,6 +30,9 @@ COMPLETION_VARIABLE = "_INFER_COST_COMPLETE"
 def run(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code: 0 answer, 1 cannot be met, 2 bad input."""
     argv = list(sys.argv[1:] if arguments is None else arguments)
+    # A name in bytes that are no text, or a terminal that can't show a bar, costs a question mark and not the answer.
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")
     code = _guarded(lambda: _invoke(argv), as_json=wants_json(argv))
     sys.exit(_flushed(code))
 

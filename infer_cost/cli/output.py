@@ -51,7 +51,8 @@ def emit_json(value: Any) -> None:
 
 def print_json(value: Any) -> None:
     """Print one JSON document on standard output."""
-    print(json.dumps(plain(value), indent=2, ensure_ascii=False))
+    readable = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"
+    print(json.dumps(plain(value), indent=2, ensure_ascii=not readable))
 
 
 def width() -> int:
