@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from infer_cost.errors import InputError, shorten
+from infer_cost.errors import InputError, join_names, shorten
 
 MAX_LAYERS = 2_000
 MAX_SIZE = 100_000_000
@@ -177,6 +177,14 @@ class Config:
         values = self.list_of(key, length)
         if values is not None and not all(isinstance(value, str) for value in values):
             raise self.error(key, values, "a list of strings")
+        return values
+
+    def kinds(self, key: str, length: int, *allowed: str) -> list[str] | None:
+        """Return one of the allowed words for each layer, None when absent."""
+        values = self.names(key, length)
+        for value in values or ():
+            if value not in allowed:
+                raise self.error(key, value, join_names(allowed))
         return values
 
     def integers(self, key: str, length: int | None = None) -> list[int] | None:

@@ -57,6 +57,22 @@ def test_layer_lists_must_fit() -> None:
         read_config({**gpt, "num_hidden_layers": 23})
 
 
+@pytest.mark.parametrize(
+    ("file", "key"),
+    [
+        ("openai__gpt-oss-20b.json", "layer_types"),
+        ("zai-org__GLM-5.2-FP8.json", "indexer_types"),
+        ("tencent__Hy3-preview.json", "mlp_layer_types"),
+        ("ibm-granite__granite-4.0-h-small.json", "layer_types"),
+    ],
+)
+def test_kinds_of_layers_that_are_not_known(file: str, key: str) -> None:
+    given = config(file)
+    given[key] = ["quantum", *given[key][1:]]
+    with pytest.raises(InputError, match=f"{key} is 'quantum'; allowed: "):
+        read_config(given)
+
+
 def test_more_experts_a_token_than_experts() -> None:
     mixtral = config("mistralai__Mixtral-8x7B-v0.1.json")
     with pytest.raises(InputError, match="9 experts a token and only 8"):

@@ -41,7 +41,7 @@ def read(config: Config) -> Architecture:
 def _gemma4(config: Config) -> Architecture:
     hidden = shared.hidden_size(config)
     layers = shared.layer_count(config)
-    kinds = config.names("layer_types", layers)
+    kinds = config.kinds("layer_types", layers, "full_attention", "sliding_attention")
     if kinds is None:
         config.note("layer_types absent, five sliding layers for each full one assumed")
         kinds = ["full_attention" if (index + 1) % 6 == 0 else "sliding_attention" for index in range(layers)]

@@ -31,7 +31,7 @@ def read(config: Config) -> Architecture:
 def _qwen(config: Config) -> Architecture:
     hidden = shared.hidden_size(config)
     layers = shared.layer_count(config)
-    kinds = config.names("layer_types", layers)
+    kinds = config.kinds("layer_types", layers, "full_attention", "linear_attention")
     if kinds is None:
         every = config.integer("full_attention_interval", default=4)
         kinds = ["linear_attention" if (index + 1) % every else "full_attention" for index in range(layers)]
@@ -185,10 +185,13 @@ def _mamba2(config: Config, hidden: int, keys: tuple[str, str, str, str, str]) -
     )
 
 
+_GRANITE = ("mamba", "attention")
+
+
 def _granite(config: Config) -> Architecture:
     hidden = shared.hidden_size(config)
     layers = shared.layer_count(config)
-    kinds = config.names("layer_types", layers) or config.names("layers_block_type", layers)
+    kinds = config.kinds("layer_types", layers, *_GRANITE) or config.kinds("layers_block_type", layers, *_GRANITE)
     if kinds is None:
         raise config.missing("layer_types", "layers_block_type")
     return shared.architecture(

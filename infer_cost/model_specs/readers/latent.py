@@ -86,7 +86,7 @@ def _ffn(config: Config, hidden: int, sparse: bool) -> tuple[Ffn, Part]:
 def _indexers(config: Config, layers: int) -> list[str]:
     if not config.has("index_topk"):
         return [""] * layers
-    return config.names("indexer_types", layers) or ["full"] * layers
+    return config.kinds("indexer_types", layers, "full", "shared") or ["full"] * layers
 
 
 def _components(config: Config, hidden: int, sparse_layers: int) -> tuple[Component, ...]:

@@ -10,6 +10,7 @@ from infer_cost.model_specs.config import Config
 from infer_cost.model_specs.counts import layer_elements
 from infer_cost.model_specs.parts import Part, embedding, moe_ffn, output_head
 
+_WINDOWED = ("sliding_attention", "chunked_attention")
 EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts")
 TOP_K = (
     "num_experts_per_tok",
@@ -116,16 +117,16 @@ def layer_windows(config: Config, layers: int, default: Iterable[bool] | None = 
     longest = context_length(config)
     if window is None or (longest is not None and window >= longest):
         return [None] * layers
-    kinds = config.names("layer_types", layers)
+    kinds = config.kinds("layer_types", layers, "full_attention", *_WINDOWED)
     slides = [False] * layers if default is None else list(default)
     if kinds is not None:
-        slides = [kind in ("sliding_attention", "chunked_attention") for kind in kinds]
+        slides = [kind in _WINDOWED for kind in kinds]
     return [window if sliding else None for sliding in slides]
 
 
 def moe_layers(config: Config, layers: int) -> list[bool]:
     """Return which layers hold experts, by whichever of the keys the family uses; all of them by default."""
-    kinds = config.names("mlp_layer_types", layers)
+    kinds = config.kinds("mlp_layer_types", layers, "dense", "sparse")
     if kinds is not None:
         return [kind != "dense" for kind in kinds]
     frequency = config.get("moe_layer_freq")
