@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from infer_cost.cli.options import (
+    CONCURRENCY,
     ENGINE,
     FORMATS,
     OPTIONAL_MACHINE,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from infer_cost.serving.memory import MemoryPlan
 
 
-@with_options(OPTIONAL_MACHINE, PARALLEL, FORMATS, ENGINE)
+@with_options(OPTIONAL_MACHINE, PARALLEL, FORMATS, ENGINE, (CONCURRENCY,))
 def command(
     model: Model,
     context: Annotated[int | None, typer.Option(metavar="N", help="Tokens of a sequence.")] = None,
@@ -72,10 +73,17 @@ def _print(plan: MemoryPlan) -> None:
     if plan.hardware is not None:
         rows += [("", ""), *_machine_rows(plan)]
     print(facts(rows))
+    if plan.vllm_command is not None:
+        print(f"\nAs a command:\n{_continued(plan.vllm_command)}")
     if plan.notes:
         print("\nAssumed:")
         for line in plan.notes:
             print(wrap(f"- {line}"))
+
+
+def _continued(command: str) -> str:
+    """Break a command line before its flags, so that it can be pasted from a narrow page."""
+    return "  " + command.replace(" --", " \\\n    --")
 
 
 def _machine_rows(plan: MemoryPlan) -> list[tuple[str, str]]:
@@ -91,5 +99,10 @@ def _machine_rows(plan: MemoryPlan) -> list[tuple[str, str]]:
         (f"  {name}", f"{gigabytes(value):>10}  {bar(value / usable, min(24, width() // 4))}".rstrip())
         for name, value in parts
     ]
-    rows.append((f"sequences of {count(plan.context)} tokens", count(plan.max_concurrent_sequences)))
+    each = "a sequence alone" if plan.concurrency == 1 else f"each of {count(plan.concurrency)} sequences"
+    rows += [
+        (f"sequences of {count(plan.context)} tokens", count(plan.max_concurrent_sequences)),
+        (f"longest context of {each}", f"{count(plan.longest_context)} tokens"),
+        ("fewest GPUs", count(plan.fewest_gpus) if plan.fewest_gpus else "none of this kind hold it"),
+    ]
     return rows

@@ -112,11 +112,12 @@ POOLS = (
     Option("decode_dp", int, 1, "Data-parallel ranks of a decode engine.", "N"),
 )
 
+CONCURRENCY = Option("concurrency", int, 1, "Requests in flight in the whole deployment.", "N")
 WORKLOAD = (
     Option("input_tokens", int, 1024, "Prompt tokens, cached ones included.", "N"),
     Option("output_tokens", int, 256, "Tokens to generate.", "N"),
     Option("cached_tokens", int, 0, "Prompt tokens found in the prefix cache.", "N"),
-    Option("concurrency", int, 1, "Requests in flight in the whole deployment.", "N"),
+    CONCURRENCY,
 )
 
 PRICE = (

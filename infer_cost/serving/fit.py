@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from infer_cost.checks import MAX_TOKENS
 from infer_cost.errors import CannotBeMetError
 from infer_cost.model_specs.weights import weight_bytes, weight_formats
-from infer_cost.serving.budget import budget, missing_bytes
+from infer_cost.serving.budget import budget, missing_bytes, sequence_bytes_per_gpu
 from infer_cost.serving.deployment import Deployment, Parallelism, legal_tp
 
 
@@ -65,3 +66,25 @@ def fewest_gpus(plan: Deployment, context: int) -> int | None:
         if tp <= limit and missing_bytes(replace(plan, parallel=Parallelism(tp=tp)), context) == 0:
             return tp
     return None
+
+
+def longest_context(plan: Deployment, concurrency: int) -> int:
+    """Tokens that each of ``concurrency`` sequences may have at once; 0 when not even one token fits.
+
+    At most the context window, and at most a hundred million tokens for a model that states none.
+    """
+    per_rank = -(-concurrency // plan.parallel.dp)
+    room = budget(plan).kv
+
+    def fits(tokens: int) -> bool:
+        return bool(per_rank * sequence_bytes_per_gpu(plan, float(tokens)) <= room)
+
+    high = plan.context_limit or MAX_TOKENS
+    if fits(high):
+        return high
+    low = 0
+    # The bytes never fall as the context grows, so the boundary is found by halving.
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low

@@ -21,7 +21,7 @@ from infer_cost.model_specs.kv import (
 from infer_cost.model_specs.weights import weight_bytes, weight_formats
 from infer_cost.serving.budget import budget, missing_bytes, sequence_bytes_per_gpu
 from infer_cost.serving.deployment import Deployment, deployment
-from infer_cost.serving.fit import remedies
+from infer_cost.serving.fit import fewest_gpus, longest_context, remedies
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,13 @@ class MemoryPlan:
     """What the weights and one sequence lack on each GPU; 0 when they fit."""
     remedies: tuple[str, ...] = ()
     """What would make it fit, in words."""
+    fewest_gpus: int | None = None
+    """Smallest tensor-parallel size that holds the model and one sequence."""
+    concurrency: int = 1
+    longest_context: int | None = None
+    """Tokens that each of ``concurrency`` sequences may have at once."""
+    vllm_command: str | None = None
+    """The command that gives this plan."""
     notes: tuple[str, ...] = ()
 
 
@@ -65,6 +72,7 @@ def memory_plan(
     weights: str | None = None,
     kv: str | None = None,
     context: int | None = None,
+    concurrency: int = 1,
     weights_everywhere: bool = False,
     **options: Any,
 ) -> MemoryPlan:
@@ -80,6 +88,8 @@ def memory_plan(
         Number formats.
     context : int, optional
         Tokens of a sequence; the model's context window (at most 8,192 tokens of it) when absent.
+    concurrency : int
+        Sequences at once that ``longest_context`` is for.
     options
         As for :func:`infer_cost.serving.deployment.deployment`: gpus, tp, pp, dp, ep, engine, max_model_len, ...
 
@@ -107,7 +117,8 @@ def memory_plan(
         assert isinstance(model, Architecture)
         return _model_only(model, weights, kv, context, weights_everywhere)
     plan = deployment(model, hardware, weights=weights, kv=kv, weights_everywhere=weights_everywhere, **options)
-    return _on_machine(plan, _context(plan.model, context, plan.max_model_len))
+    whole("concurrency", concurrency, high=10_000_000)
+    return _on_machine(plan, _context(plan.model, context, plan.max_model_len), concurrency)
 
 
 def _context(model: Architecture, context: int | None, max_model_len: int | None = None) -> int:
@@ -156,17 +167,18 @@ def _model_fields(model: Architecture, formats: Any, kv: str, context: int) -> d
     }
 
 
-def _on_machine(plan: Deployment, context: int) -> MemoryPlan:
+def _on_machine(plan: Deployment, context: int, concurrency: int) -> MemoryPlan:
     share = budget(plan)
     per_sequence = sequence_bytes_per_gpu(plan, float(context))
     missing = missing_bytes(plan, context)
+    fitting = int(max(0.0, share.kv) // max(per_sequence, 1.0)) * plan.parallel.dp
     fields = _model_fields(plan.model, plan.weights, plan.kv.id, context)
     fields["notes"] = (*fields["notes"], *_machine_notes(plan))
     return MemoryPlan(
         **fields,
         fits=missing == 0,
         kv_budget_bytes=max(0.0, share.kv) * plan.gpus,
-        max_concurrent_sequences=int(max(0.0, share.kv) // max(per_sequence, 1.0)) * plan.parallel.dp,
+        max_concurrent_sequences=fitting,
         gpus=plan.gpus,
         hardware=plan.machine.id,
         usable_bytes_per_gpu=share.usable,
@@ -177,7 +189,18 @@ def _on_machine(plan: Deployment, context: int) -> MemoryPlan:
         kv_bytes_per_sequence_per_gpu=per_sequence,
         missing_bytes_per_gpu=missing,
         remedies=tuple(remedies(plan, context)) if missing else (),
+        fewest_gpus=fewest_gpus(plan, context),
+        concurrency=concurrency,
+        longest_context=longest_context(plan, concurrency),
+        vllm_command=None if missing else _vllm_command(plan, context, fitting),
     )
+
+
+def _vllm_command(plan: Deployment, context: int, sequences: int) -> str:
+    from infer_cost.serving.flags import engine_command
+
+    batch = max(1, min(plan.max_num_seqs, sequences // plan.parallel.dp))
+    return engine_command(plan, "vllm", plan.max_model_len or context, batch)
 
 
 def _machine_notes(plan: Deployment) -> tuple[str, ...]:
