@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from infer_cost.planner.traffic import Traffic
-from infer_cost.serving.engine_times import CompiledEngine, prefill_time, token_time
 from infer_cost.serving.budget import sequences_that_run
+from infer_cost.serving.engine_times import CompiledEngine, prefill_time, token_time
 
 _BATCHES = 40
 """Batch sizes that a curve is computed for, spaced geometrically."""

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-POINTS = 4096
+POINTS = 2048
 _ITERATED_POINTS = 1024
 
 
@@ -28,6 +28,11 @@ class Distribution:
         import numpy as np
 
         return float(np.dot(self.mass, np.arange(len(self.mass))) * self.step)
+
+    def share_within(self, limit: float) -> float:
+        """Share of all that is at most a limit."""
+        place = int(limit / self.step + 1e-9) + 1
+        return float(self.mass[:place].sum() / self.mass.sum())
 
     def percentile(self, share: float) -> float:
         """Value that a share of all (0 to 1) doesn't exceed.

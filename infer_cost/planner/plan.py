@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from infer_cost.errors import CannotBeMetError, InputError
@@ -29,8 +30,8 @@ from infer_cost.serving.scenario import Pool
 
 Layout = Literal["together", "apart"]
 
-_EACH_MACHINE = 2
-"""Engines of each machine that are carried on."""
+_FEW = 3
+"""Engines that are carried on whatever their machine."""
 _RACK = 32
 """GPUs of a scale-up domain from which on two pools are taken to share it."""
 
@@ -153,8 +154,9 @@ class Plans:
     best: tuple[Plan, ...]
     looked_at: int
     """Engines that were considered."""
-    feasible: int
     unpriced: tuple[str, ...]
+    again: Callable[[Sequence[Promise]], Plan | None]
+    """The cheapest plan under other promises, None when there is none; the engines' times are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,18 +212,20 @@ def plans(
     found = find_candidates(model, choice)
     search = _Search(traffic, tuple(promises), spare, keep)
     search.compute(found.candidates)
-    best: list[Plan] = []
-    if "together" in layouts:
-        best += search.together()
-    if "apart" in layouts and traffic.outputs.mean > 1:
-        best += search.apart()
+    best = search.best(layouts)
     if not best:
         raise _cannot(search.shortfalls, promises)
     affordable = [plan for plan in best if _within(plan, budgets or Budgets())]
     if not affordable:
         raise _over_budget(min(best, key=lambda plan: plan.usd_per_hour), budgets or Budgets())
     ranked = sorted(affordable, key=lambda plan: (plan.usd_per_hour, -plan.headroom))
-    return Plans(tuple(ranked), found.looked_at, len(best), found.unpriced)
+    return Plans(tuple(ranked), found.looked_at, found.unpriced, partial(_again, search, layouts))
+
+
+def _again(search: _Search, layouts: Sequence[Layout], promises: Sequence[Promise]) -> Plan | None:
+    other = _Search(search.traffic, tuple(promises), search.spare, 1)
+    other.curves, other.every_machine = search.curves, False
+    return min(other.best(layouts), key=lambda plan: (plan.usd_per_hour, -plan.headroom), default=None)
 
 
 def _engines(rate: float, most: float) -> int:
@@ -233,6 +237,8 @@ class _Search:
 
     def __init__(self, traffic: Traffic, promises: tuple[Promise, ...], spare: int, keep: int) -> None:
         self.traffic, self.promises, self.spare, self.keep = traffic, promises, spare, keep
+        self.every_machine = True
+        """Whether the best engine of each machine is wanted, or only the best of all."""
         self.curves: list[Curves] = []
         self.shortfalls: list[Shortfall] = []
 
@@ -244,6 +250,11 @@ class _Search:
                 self.shortfalls.append(made)
             else:
                 self.curves.append(made)
+
+    def best(self, layouts: Sequence[Layout]) -> list[Plan]:
+        """The best plans of every machine and layout, in no order."""
+        found = self.together() if "together" in layouts else []
+        return found + (self.apart() if "apart" in layouts and self.traffic.outputs.mean > 1 else [])
 
     def together(self) -> list[Plan]:
         """Engines that do both, the best few of every machine."""
@@ -287,23 +298,30 @@ class _Search:
         return sorted(found, key=lambda offer: offer[0])
 
     def cheapest(self, role: Role) -> list[tuple[Unit, float]]:
-        """The cheapest engines of every machine in a role, and the rate that each sustains.
+        """The cheapest engines in a role, and the rate that each sustains: the few best, and the best of each machine.
 
-        An engine whose least cost is beyond what its machine was found to do isn't looked at closer.
+        An engine whose least cost is beyond those that were found already isn't looked at closer.
         """
-        made: dict[str, list[tuple[float, Unit, float]]] = {}
+        made: list[tuple[float, Unit, float]] = []
+        machines: dict[str, float] = {}
         for least, one, limit in self.offers(role):
-            mine = made.setdefault(one.candidate.machine.id, [])
-            if len(mine) >= _EACH_MACHINE and least > mine[-1][0]:
+            machine = one.candidate.machine.id
+            few = len(made) < _FEW or least <= made[_FEW - 1][0]
+            if not few and (not self.every_machine or least > machines.get(machine, math.inf)):
                 continue
             most = sustained_rate(one, self.traffic, self.promises, limit)
             if most > 0:
-                mine.append((self.cost(one, most), one, most))
-                mine.sort(key=lambda item: item[0])
-                del mine[_EACH_MACHINE:]
+                cost = self.cost(one, most)
+                made.append((cost, one, most))
+                made.sort(key=lambda item: item[0])
+                machines[machine] = min(cost, machines.get(machine, math.inf))
             else:
                 self.shortfalls.append(self.closest_miss(one))
-        return [(one, most) for mine in made.values() for _, one, most in mine]
+        return [
+            (one, most)
+            for place, (cost, one, most) in enumerate(made)
+            if place < _FEW or cost <= machines[one.candidate.machine.id]
+        ]
 
     def cost(self, one: Unit, most: float) -> float:
         """Dollars an hour of as many engines as the traffic needs."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import random
+from bisect import bisect_left, bisect_right
 from collections import deque
 from dataclasses import dataclass
 from typing import Literal
@@ -31,10 +32,30 @@ class Simulated:
     in_flight: float
     """Mean number of requests that decode."""
 
+    def times(self, metric: str, extra_s: float = 0.0) -> Sample:
+        """Times of a metric, each so much longer."""
+        return Sample(self.ttft_s, extra_s) if metric == "ttft" else Sample(self.tpot_s)
+
     def percentile(self, metric: str, share: float) -> float:
         """Percentile of a metric."""
-        values = self.ttft_s if metric == "ttft" else self.tpot_s
-        return values[min(len(values) - 1, int(share * len(values)))] if values else 0.0
+        return self.times(metric).percentile(share)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Sorted times of many requests, and what is added to each."""
+
+    values: tuple[float, ...]
+    extra_s: float = 0.0
+
+    def share_within(self, limit: float) -> float:
+        """Share of the requests that take no longer."""
+        return bisect_right(self.values, limit - self.extra_s) / len(self.values) if self.values else 1.0
+
+    def percentile(self, share: float) -> float:
+        """Time that a share of the requests doesn't exceed."""
+        count = len(self.values)
+        return self.values[min(count - 1, int(share * count))] + self.extra_s if count else 0.0
 
 
 def simulate(
@@ -142,8 +163,6 @@ class _Run:
         return now + steps * step, progress + steps, steps * step
 
     def _prefill(self, size: float) -> tuple[float, float]:
-        from bisect import bisect_left
-
         place = bisect_left(self.points, size)
         if place == 0:
             return self.occupancy[0], self.latency[0]

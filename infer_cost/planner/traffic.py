@@ -8,7 +8,7 @@ from functools import cache
 from statistics import NormalDist
 from typing import Any, Literal
 
-from infer_cost.checks import MAX_TOKENS, finite
+from infer_cost.checks import MAX_TOKENS, finite, whole
 from infer_cost.errors import InputError
 
 Metric = Literal["ttft", "tpot"]
@@ -85,6 +85,8 @@ class Traffic:
     """Share of the input tokens found in the prefix cache."""
     burstiness: float = 1.0
     """Squared coefficient of variation of the times between arrivals: 1 for independent users, more in bursts."""
+    context: int | None = None
+    """Tokens that a request may have in all, however rare; None when the distribution says."""
 
     @property
     def output_tokens_per_s(self) -> float:
@@ -98,7 +100,9 @@ class Traffic:
 
     @property
     def longest(self) -> float:
-        """Tokens of a request that one in ten thousand exceeds, input and output."""
+        """Tokens of a request that one in ten thousand exceeds, input and output; or the context that was promised."""
+        if self.context is not None:
+            return float(self.context)
         reach = NormalDist().inv_cdf(MAX_PERCENTILE / 100.0)
         total = 0.0
         for lengths in (self.inputs, self.outputs):
@@ -116,6 +120,7 @@ def traffic(
     output_variation: float = 0.0,
     reuse: float = 0.0,
     burstiness: float = 1.0,
+    context: int | None = None,
 ) -> Traffic:
     """Check and return a stream of requests.
 
@@ -141,6 +146,7 @@ def traffic(
         ),
         finite("reuse", reuse, high=1.0),
         finite("burstiness", burstiness, low=0.05, high=100.0),
+        None if context is None else whole("context", context),
     )
 
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Literal, Protocol
 
 from infer_cost.planner.candidates import Candidate
 from infer_cost.planner.curves import Decodes, Prefills, decodes, prefills
-from infer_cost.planner.distributions import Distribution
-from infer_cost.planner.simulation import Simulated, simulate
+from infer_cost.planner.simulation import simulate
 from infer_cost.planner.tails import (
     VALID_UTILIZATION,
     Engine,
     Operating,
-    TokenTimes,
     memory_full,
     operating_point,
     queue,
@@ -147,33 +145,53 @@ def measure(
     closely : bool
         Simulate more requests, for an answer that is shown
     """
+    full = memory_full(one.queue, one.at(rate))
+    times, method = _times(one, traffic, rate, promises, extra_s, 40 if closely else 20)
+    return Kept(tuple(times(p.metric).percentile(p.percentile / 100.0) for p in promises), method, full)
+
+
+class Times(Protocol):
+    """Times of many requests."""
+
+    def percentile(self, share: float) -> float:
+        """Time that a share of the requests doesn't exceed."""
+        ...
+
+    def share_within(self, limit: float) -> float:
+        """Share of the requests that take no longer."""
+        ...
+
+
+def _times(
+    one: Unit, traffic: Traffic, rate: float, promises: Sequence[Promise], extra_s: float, beyond_rarest: int
+) -> tuple[Callable[[Metric], Times], Method]:
+    """Give the times of each metric, by formula where it holds and otherwise by simulation, and say which.
+
+    A simulation has at least ``beyond_rarest`` requests beyond the rarest percentile.
+    """
     point = one.at(rate)
-    full = memory_full(one.queue, point)
     rarest = 1.0 - max((promise.percentile for promise in promises), default=50.0) / 100.0
     # Near saturation, in bursts or with a full cache the formulas end. A pool's own queue is exact at any load.
-    beyond = rate > VALID_UTILIZATION * one.greatest or traffic.burstiness > _BURSTY or full > _FULL_SHARE * rarest
+    beyond = (
+        rate > VALID_UTILIZATION * one.greatest * (1.0 + 1e-9)
+        or traffic.burstiness > _BURSTY
+        or memory_full(one.queue, point) > _FULL_SHARE * rarest
+    )
     if beyond and one.role == "both" and promises and one.queue.decodes is not None:
-        count = min(200_000, max(6_000, int((40 if closely else 20) / rarest)))
+        count = min(200_000, max(6_000, int(beyond_rarest / rarest)))
         run = simulate(one.queue, traffic, rate, requests=count)
-        return Kept(tuple(_simulated(run, promise, extra_s) for promise in promises), "simulation", full)
-    return Kept(tuple(_formula(one, traffic, point, promises, extra_s)), "formula", full)
+        return lambda metric: run.times(metric, extra_s), "simulation"
+    known: dict[Metric, Times] = {}
+
+    def by_formula(metric: Metric) -> Times:
+        if metric not in known:
+            known[metric] = _distribution(one, traffic, point, metric, extra_s)
+        return known[metric]
+
+    return by_formula, "formula"
 
 
-def _simulated(run: Simulated, promise: Promise, extra_s: float) -> float:
-    return run.percentile(promise.metric, promise.percentile / 100.0) + (extra_s if promise.metric == "ttft" else 0.0)
-
-
-def _formula(one: Unit, traffic: Traffic, point: Operating, promises: Sequence[Promise], extra_s: float) -> list[float]:
-    times: dict[Metric, Any] = {}
-    for promise in promises:
-        if promise.metric not in times:
-            times[promise.metric] = _distribution(one, traffic, point, promise.metric, extra_s)
-    return [times[promise.metric].percentile(promise.percentile / 100.0) for promise in promises]
-
-
-def _distribution(
-    one: Unit, traffic: Traffic, point: Operating, metric: Metric, extra_s: float
-) -> Distribution | TokenTimes:
+def _distribution(one: Unit, traffic: Traffic, point: Operating, metric: Metric, extra_s: float) -> Times:
     if metric == "tpot":
         return token_times(one.queue, point, traffic.outputs, traffic.burstiness)
     return ttft(one.queue, point, traffic.burstiness, extra_s)
@@ -248,12 +266,7 @@ def _keeps(one: Unit, traffic: Traffic, promises: Sequence[Promise], extra_s: fl
     rarest = 1.0 - max(promise.percentile for promise in promises) / 100.0
     if memory_full(one.queue, one.at(rate)) > _FULL_SHARE * rarest:
         return False
+    times, _ = _times(one, traffic, rate, promises, extra_s, 20)
     # The times of tokens cost a tenth of those of first tokens, so they are looked at first.
-    quick = [promise for promise in promises if promise.metric == "tpot"]
-    slow = [promise for promise in promises if promise.metric == "ttft"]
-    return all(_within(one, traffic, rate, some, extra_s) for some in (quick, slow) if some)
-
-
-def _within(one: Unit, traffic: Traffic, rate: float, promises: Sequence[Promise], extra_s: float) -> bool:
-    found = measure(one, traffic, rate, promises, extra_s).percentiles
-    return all(value <= promise.limit_s for value, promise in zip(found, promises, strict=True))
+    ordered = sorted(promises, key=lambda promise: promise.metric, reverse=True)
+    return all(times(p.metric).share_within(p.limit_s) >= p.percentile / 100.0 - 1e-9 for p in ordered)
