@@ -13,9 +13,9 @@ from typing import Any
 
 from infer_cost.economics.sensitivity import Swing, tornado
 from infer_cost.hardware_specs.types import Machine
+from infer_cost.serving.budget import budget, sequence_bytes_per_gpu, sequences_that_run
 from infer_cost.serving.deployment import Deployment
 from infer_cost.serving.estimate import Estimate, estimate
-from infer_cost.serving.budget import budget, sequence_bytes_per_gpu, sequences_that_run
 from infer_cost.serving.ranges import Range
 from infer_cost.serving.scenario import Scenario, scenario
 from infer_cost.stages.journey import journey
@@ -24,6 +24,13 @@ from infer_cost.stages.types import Journey
 _PRICE_OPTIONS = ("price_per_gpu_hour", "price_tier", "utilization")
 _MOST_CONCURRENCY = 1024
 _SPREAD = 0.2
+_DATASHEET = (
+    ("memory_bytes", "B", "memory"),
+    ("memory_bandwidth", "B/s", "memory bandwidth"),
+    ("scale_up_bandwidth", "B/s", "scale-up bandwidth, one way"),
+    ("power_w", "W", "power"),
+)
+"""Figures of a datasheet whose sources are shown: field, unit, name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,20 +291,24 @@ def _asker(model: Any, machine: Machine, options: Mapping[str, Any]) -> Callable
 
 def _sources(question: Scenario) -> tuple[SourceRow, ...]:
     """Figures of the datasheet, the model and the price, with their provenance."""
+    from infer_cost.hardware_specs.formats import number_format
+    from infer_cost.hardware_specs.rates import peak_rate
+    from infer_cost.serving.limits import main_format
     from infer_cost.units import format_quantity
 
     plan = question.deployment
     chip = plan.machine.accelerator
     rows = [SourceRow(f"{plan.model.name}: architecture", f"{plan.model.layers} layers", plan.model.source, "", "")]
-    wanted = [("memory_bytes", "B"), ("memory_bandwidth", "B/s"), ("scale_up_bandwidth", "B/s"), ("power_w", "W")]
-    figures = [(name, getattr(chip, name), unit) for name, unit in wanted]
-    figures += [(f"peak_flops.{name}", rate, "FLOP/s") for name, rate in chip.peak_flops.items()]
-    for name, value, unit in figures:
+    used = {peak_rate(chip, number_format(name))[1] for name in (main_format(plan), "bf16")}
+    figures = [(name, getattr(chip, name), unit, label) for name, unit, label in _DATASHEET]
+    figures += [
+        (f"peak_flops.{name}", chip.peak_flops[name], "FLOP/s", f"dense rate in {name}") for name in sorted(used)
+    ]
+    for name, value, unit, label in figures:
         origin = chip.provenance.get(name)
         if value is not None and origin is not None:
             shown = format_quantity(value, unit)
-            label = f"{chip.id}: {name.replace('_', ' ').replace('peak flops.', 'dense rate, ')}"
-            rows.append(SourceRow(label, shown, origin.source, origin.read, origin.confidence))
+            rows.append(SourceRow(f"{chip.id}: {label}", shown, origin.source, origin.read, origin.confidence))
     if question.price is not None:
         shown = f"${question.price.usd_per_hour:g}/h ({question.price.tier})"
         rows.append(SourceRow(f"{chip.id}: price of a GPU-hour", shown, question.price.source, "", ""))

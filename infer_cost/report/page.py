@@ -36,10 +36,11 @@ def html_page(content: Content) -> str:
             _head(content, title, out),
             _controls(content, state),
             _stages(content, out),
-            _load_and_cost(content, drawn["load"], out),
-            _roofline(content, state, drawn["roofline"], out),
-            _memory(content, drawn["memory"]),
-            _sensitivity(drawn),
+            _whole(_load_and_cost(content, drawn["load"], out)),
+            _elsewhere(content),
+            _whole(_roofline(content, state, drawn["roofline"], out)),
+            _whole(_memory(content, drawn["memory"])),
+            _whole(_sensitivity(drawn)),
             _assumptions(content),
             _sources(content),
         ]
@@ -181,22 +182,31 @@ def _load_and_cost(content: Content, chart: str, out: Callable[[str], str]) -> s
         ("a million output tokens", "mtok-out"),
         ("this request", "cost.expected"),
     ]
+    return (
+        "<h2>Load, throughput and cost</h2><div class='pair'><div>"
+        f"{chart}<p class='soft'><small>Each dot is a number of requests in flight. More of them use the GPUs better "
+        "and make each user wait longer.</small></p></div>"
+        f"<div>{_list(rows, out)}</div></div>"
+    )
+
+
+def _elsewhere(content: Content) -> str:
     routes = "".join(
         f"<tr><td class='name'>{escape(route.what)}: {route.gpus} × {escape(route.hardware)}</td>"
         f"<td>{amount(route.e2e_s, 's')}</td><td>{amount(route.cost_usd, 'USD')}</td></tr>"
         for route in content.trip.routing
     )
-    elsewhere = (
+    table = (
         "<h2>The same request elsewhere</h2><p class='soft'>At the load and price that were asked about.</p>"
         "<table><thead><tr><th class='name'>where</th><th>end to end</th>"
         f"<th>cost</th></tr></thead><tbody>{routes}</tbody></table>"
     )
-    return (
-        "<h2>Load, throughput and cost</h2><div class='pair'><div>"
-        f"{chart}<p class='soft'><small>Each dot is a number of requests in flight. More of them use the GPUs better "
-        "and make each user wait longer.</small></p></div>"
-        f"<div>{_list(rows, out)}</div></div>{elsewhere if routes else ''}"
-    )
+    return _whole(table) if routes else ""
+
+
+def _whole(section: str) -> str:
+    """Keep a section on one sheet of paper."""
+    return f'<section class="whole">{section}</section>'
 
 
 def _roofline(content: Content, state: State, chart: str, out: Callable[[str], str]) -> str:

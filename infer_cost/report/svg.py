@@ -90,13 +90,14 @@ def waterfall(parts: Sequence[tuple[str, float, str]], name: str, *, style: bool
     >>> drawn.count("<rect"), "decode" in drawn
     (2, True)
     """
-    across = Axis(0.0, sum(value for _, value, _ in parts) or 1.0, 190.0, WIDTH - 60.0)
+    across = Axis(0.0, sum(value for _, value, _ in parts) or 1.0, 226.0, WIDTH - 60.0)
     drawn, begun = [], 0.0
     for place, (label, value, words) in enumerate(parts):
         y = ROW * place + 4.0
         start, end = across.at(begun), across.at(begun + value)
         drawn.append(text(0, y + 13, label))
-        drawn.append(tag("rect", class_="fill1", x=start, y=y, width=max(end - start, 1.0), height=ROW - 8.0))
+        if value > 0:
+            drawn.append(tag("rect", class_="fill1", x=start, y=y, width=max(end - start, 1.0), height=ROW - 8.0))
         drawn.append(text(WIDTH, y + 13, words, class_="soft", text_anchor="end"))
         begun += value
     return svg(name, ROW * len(parts) + 4, drawn, style=style)
