@@ -6,6 +6,7 @@ The functions are arithmetic on what they are given. Where the market has a publ
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import cache
 
@@ -16,6 +17,8 @@ from infer_cost.hardware_specs.infrastructure import Figure
 from infer_cost.hardware_specs.types import Provenance
 
 MONTHS_PER_YEAR = 12.0
+_LARGEST_LOG = 700.0
+"""Above its exponential no float can be written."""
 TRAINING_FLOPS_FACTOR = 3.0
 """Training takes 6 FLOP a parameter and token, inference 2 (Kaplan et al., arXiv:2001.08361)."""
 
@@ -101,7 +104,10 @@ def yearly_growth(before: float, after: float, months: float) -> float:
     >>> yearly_growth(200e6, 600e6, 3)
     81.0
     """
-    return float(growth_factor(before, after) ** (MONTHS_PER_YEAR / finite("months", months, low=1e-9)))
+    factor, periods = growth_factor(before, after), MONTHS_PER_YEAR / finite("months", months, low=1e-9)
+    if factor > 1.0 and periods * math.log(factor) > _LARGEST_LOG:
+        raise InputError("the growth in a year is beyond any number", field="months", value=months)
+    return float(factor**periods)
 
 
 def start_of_growth(after: float, growth: float) -> float:
