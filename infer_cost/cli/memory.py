@@ -21,6 +21,7 @@ from infer_cost.cli.options import (
 from infer_cost.cli.output import bar, bold, count, emit_json, facts, gigabytes, plain, width, wrap
 
 if TYPE_CHECKING:
+    from infer_cost.model_specs.lora import Adapter
     from infer_cost.serving.memory import MemoryPlan
 
 
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
 def command(
     model: Model,
     context: Annotated[int | None, typer.Option(metavar="N", help="Tokens of a sequence.")] = None,
+    kv_allocator: Annotated[str, typer.Option(help="How cache is set aside: exact, paged or unified.")] = "paged",
+    lora_rank: Annotated[int | None, typer.Option(metavar="N", help="Rank of LoRA adapters beside the model.")] = None,
+    lora_targets: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Projections that they change, e.g. q_proj,v_proj.")
+    ] = None,
+    lora_adapters: Annotated[int, typer.Option(metavar="N", help="Adapters that stay resident.")] = 1,
     explain: Explain = False,
     as_json: Json = False,
     **options: Any,
@@ -39,7 +46,14 @@ def command(
     from infer_cost.serving.memory import fit_error, memory_plan
 
     ready = library_options(options)
-    plan = memory_plan(model, context=context, **ready)
+    plan = memory_plan(
+        model,
+        context=context,
+        kv_allocator=kv_allocator,  # type: ignore[arg-type]  # checked where it's used
+        adapter=_adapter(lora_rank, lora_targets),
+        adapters=lora_adapters,
+        **ready,
+    )
     problem = fit_error(plan)
     if as_json:
         document = plain(plan)
@@ -58,6 +72,18 @@ def command(
     return 0
 
 
+def _adapter(rank: int | None, targets: str | None) -> Adapter | None:
+    from infer_cost.errors import InputError
+    from infer_cost.model_specs.lora import ATTENTION_TARGETS, Adapter
+
+    if rank is None:
+        if targets is not None:
+            raise InputError("--lora-targets without --lora-rank", field="lora_rank", allowed="1 or more")
+        return None
+    names = tuple(name.strip() for name in targets.split(",")) if targets else ATTENTION_TARGETS
+    return Adapter(rank, names)
+
+
 def _print(plan: MemoryPlan) -> None:
     print(bold(f"{plan.model}, weights {plan.weights}, KV cache {plan.kv}") + "\n")
     rows = [
@@ -68,6 +94,7 @@ def _print(plan: MemoryPlan) -> None:
         ("  beyond all windows", f"{count(plan.kv_growth_bytes_per_token)} B"),
         (f"KV cache at {count(plan.context)} tokens", gigabytes(plan.kv_bytes_per_sequence)),
     ]
+    rows += _differences(plan)
     if plan.state_bytes_per_sequence:
         rows.append(("recurrent state a sequence", gigabytes(plan.state_bytes_per_sequence)))
     if plan.hardware is not None:
@@ -79,6 +106,28 @@ def _print(plan: MemoryPlan) -> None:
         print("\nAssumed:")
         for line in plan.notes:
             print(wrap(f"- {line}"))
+
+
+def _differences(plan: MemoryPlan) -> list[tuple[str, str]]:
+    """What the engine's allocator and a naive count make of the same cache, where they differ."""
+    right, held, naive = (
+        plan.kv_bytes_per_sequence,
+        plan.kv_allocated_bytes_per_sequence,
+        plan.naive_kv_bytes_per_sequence,
+    )
+    rows = []
+    if abs(held - right) > 0.01 * right:
+        rows.append((f"  as the {plan.kv_allocator} allocator holds it", _beside(held, right)))
+    if abs(naive - right) > 0.01 * right:
+        rows.append(("  a naive count would say", _beside(naive, right)))
+    if plan.adapter_bytes:
+        work = f"{plan.adapter_flops_per_token / 1e6:,.0f} MFLOP a token"
+        rows.append(("LoRA adapters", f"{gigabytes(plan.adapter_bytes)}, {work}"))
+    return rows
+
+
+def _beside(size: float, right: float) -> str:
+    return f"{gigabytes(size)}, {size / right:.1f} times as much" if right else gigabytes(size)
 
 
 def _continued(command: str) -> str:

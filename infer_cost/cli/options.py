@@ -74,7 +74,9 @@ PARALLEL = (
     Option("ep", int, 1, "Expert-parallel ranks; divides tp x dp."),
 )
 
+ASSUME = Option("assume", _TEXT, None, "Read a config of an unknown type as this one: llama.", "TYPE")
 FORMATS = (
+    ASSUME,
     Option("weights", _TEXT, None, "Number format of the weights; the checkpoint's own by default.", "FORMAT"),
     Option("kv", _TEXT, None, "Number format of the KV cache; the engine's default otherwise.", "FORMAT"),
     Option("weights_everywhere", bool, False, "Embeddings, head and norms in that format too."),

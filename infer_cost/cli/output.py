@@ -189,12 +189,14 @@ def dollars(value: float | None) -> str:
 
 
 def gigabytes(value: float | None) -> str:
-    """Write bytes in decimal GB.
+    """Write bytes in decimal GB, and in MB where a tenth of a GB would be too coarse.
 
-    >>> gigabytes(141.1e9)
-    '141.1 GB'
+    >>> gigabytes(141.1e9), gigabytes(48.2e6)
+    ('141.1 GB', '48.2 MB')
     """
-    return "-" if value is None else f"{value / 1e9:,.1f} GB"
+    if value is None:
+        return "-"
+    return f"{value / 1e9:,.1f} GB" if abs(value) >= 1e8 or value == 0 else f"{value / 1e6:,.1f} MB"
 
 
 def count(value: float | None) -> str:

@@ -45,7 +45,8 @@ def gpu_weight_bytes(plan: Deployment) -> float:
     embedding = formats.matrix_bytes(model.embedding)
     head = formats.matrix_bytes(model.head) if model.head is not None else 0.0
     ends = embedding + head if parallel.pp == 1 else max(embedding, head)
-    return stage + ends / parallel.tp + formats.vector_bytes(model.vectors + model.lookup_vectors)
+    own = ends / parallel.tp + formats.vector_bytes(model.vectors + model.lookup_vectors)
+    return stage + own + plan.adapter_bytes / (parallel.tp * parallel.pp)
 
 
 def budget(plan: Deployment) -> Budget:

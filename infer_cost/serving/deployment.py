@@ -62,6 +62,8 @@ class Deployment:
     max_num_seqs: int
     memory_utilization: float
     speculation: Speculation | None = None
+    adapter_bytes: float = 0.0
+    """LoRA adapters that stay resident beside the model, over all GPUs."""
 
     @property
     def gpus(self) -> int:
@@ -153,6 +155,7 @@ def deployment(
     max_num_seqs: int | None = None,
     memory_utilization: float | None = None,
     speculation: Speculation | None = None,
+    assume: str | None = None,
 ) -> Deployment:
     """Look everything up, check that it goes together, and return the deployment.
 
@@ -164,13 +167,15 @@ def deployment(
         ``gpus = tp · pp · dp``; a missing one follows from the others, one GPU and no parallelism by default.
     weights, kv : str, optional
         Number formats; the checkpoint's own, and the engine's default, when absent.
+    assume : str, optional
+        Architecture to read a config of an unknown type as: ``llama``.
 
     Raises
     ------
     InputError
         For unknown names, sizes that don't divide, or a system with too few GPUs.
     """
-    architecture = model if isinstance(model, Architecture) else find_model(model)
+    architecture = model if isinstance(model, Architecture) else find_model(model, assume=assume)
     machine = hardware if isinstance(hardware, Machine) else find_hardware(str(hardware))
     generation = machine.accelerator.architecture
     profile = engine if isinstance(engine, EngineProfile) else engine_profile(engine).on(generation)

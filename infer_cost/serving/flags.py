@@ -34,8 +34,9 @@ def engine_command(plan: Deployment, engine: str, context: int, batch: int, role
     Examples
     --------
     >>> from infer_cost.serving.deployment import deployment
-    >>> print(engine_command(deployment("llama-3.1-8b", "h100-sxm"), "vllm", 8192, 64)[:58])
-    vllm serve meta-llama/Llama-3.1-8B --tensor-parallel-size 1
+    >>> words = engine_command(deployment("llama-3.1-8b", "h100-sxm"), "vllm", 8192, 64).split()
+    >>> words[:3], "--max-num-seqs" in words
+    (['vllm', 'serve', 'meta-llama/Meta-Llama-3.1-8B'], True)
     """
     if engine not in WRITERS:
         raise unknown_name("engine", engine, WRITERS, field="flags", hint=", ".join(WRITERS))

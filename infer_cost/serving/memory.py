@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from infer_cost.checks import whole
 from infer_cost.errors import CannotBeMetError, InferCostError
+from infer_cost.hardware_specs.formats import number_format
 from infer_cost.hardware_specs.types import Machine
 from infer_cost.model_specs.architecture import Architecture
+from infer_cost.model_specs.catalog import model as find_model
 from infer_cost.model_specs.counts import counts
 from infer_cost.model_specs.kv import (
+    KvAllocator,
     element_bytes,
     kv_bytes_per_sequence,
     kv_bytes_per_token,
     kv_growth_bytes_per_token,
     state_bytes_per_sequence,
 )
-from infer_cost.model_specs.weights import weight_bytes, weight_formats
+from infer_cost.model_specs.lora import Adapter, adapter_bytes, adapter_flops_per_token
+from infer_cost.model_specs.naive import naive_kv_bytes_per_token
+from infer_cost.model_specs.weights import WeightFormats, weight_bytes, weight_formats
 from infer_cost.serving.budget import budget, missing_bytes, sequence_bytes_per_gpu
 from infer_cost.serving.deployment import Deployment, deployment
 from infer_cost.serving.fit import fewest_gpus, longest_context, remedies
@@ -39,6 +44,14 @@ class MemoryPlan:
     kv_growth_bytes_per_token: float
     kv_bytes_per_sequence: float
     state_bytes_per_sequence: float
+    kv_allocator: KvAllocator
+    kv_allocated_bytes_per_sequence: float
+    """What an engine with this allocator sets aside for a sequence."""
+    naive_kv_bytes_per_sequence: float
+    """What a count that charges every layer the whole context would say."""
+    adapter_bytes: float = 0.0
+    """All resident LoRA adapters."""
+    adapter_flops_per_token: float = 0.0
     fits: bool | None = None
     kv_budget_bytes: float | None = None
     """Of all GPUs together."""
@@ -74,6 +87,10 @@ def memory_plan(
     context: int | None = None,
     concurrency: int = 1,
     weights_everywhere: bool = False,
+    assume: str | None = None,
+    kv_allocator: KvAllocator = "paged",
+    adapter: Adapter | None = None,
+    adapters: int = 1,
     **options: Any,
 ) -> MemoryPlan:
     """Return the bytes of a model and, with ``hardware``, what fits on it.
@@ -90,6 +107,12 @@ def memory_plan(
         Tokens of a sequence; the model's context window (at most 8,192 tokens of it) when absent.
     concurrency : int
         Sequences at once that ``longest_context`` is for.
+    assume : str, optional
+        Architecture to read a config of an unknown type as.
+    kv_allocator : {"exact", "paged", "unified"}
+        How the engine sets cache aside: by the token, by blocks, or every layer the whole context.
+    adapter, adapters : Adapter, int
+        A LoRA adapter served beside the model, and how many like it stay resident.
     options
         As for :func:`infer_cost.serving.deployment.deployment`: gpus, tp, pp, dp, ep, engine, max_model_len, ...
 
@@ -109,16 +132,27 @@ def memory_plan(
     >>> round(plan.weight_bytes / 1e9, 1), plan.kv_bytes_per_token
     (72.7, 327680.0)
     """
-    if hardware is None and not isinstance(model, Architecture):
-        from infer_cost.model_specs.catalog import model as find_model
-
-        model = find_model(model)
-    if hardware is None:
-        assert isinstance(model, Architecture)
-        return _model_only(model, weights, kv, context, weights_everywhere)
-    plan = deployment(model, hardware, weights=weights, kv=kv, weights_everywhere=weights_everywhere, **options)
     whole("concurrency", concurrency, high=10_000_000)
-    return _on_machine(plan, _context(plan.model, context, plan.max_model_len), concurrency)
+    whole("adapters", adapters, high=1_000_000)
+    architecture = model if isinstance(model, Architecture) else find_model(model, assume=assume)
+    extras = _Extras(kv_allocator, adapter, adapters)
+    if hardware is None:
+        return _model_only(architecture, weights, kv, context, weights_everywhere, extras)
+    plan = deployment(architecture, hardware, weights=weights, kv=kv, weights_everywhere=weights_everywhere, **options)
+    plan = replace(plan, adapter_bytes=extras.adapter_bytes(architecture))
+    return _on_machine(plan, _context(architecture, context, plan.max_model_len), concurrency, extras)
+
+
+@dataclass(frozen=True, slots=True)
+class _Extras:
+    """What the question adds to a model: an allocator, and adapters."""
+
+    allocator: KvAllocator
+    adapter: Adapter | None
+    adapters: int
+
+    def adapter_bytes(self, model: Architecture) -> float:
+        return adapter_bytes(model, self.adapter, self.adapters) if self.adapter else 0.0
 
 
 def _context(model: Architecture, context: int | None, max_model_len: int | None = None) -> int:
@@ -138,19 +172,20 @@ def _context(model: Architecture, context: int | None, max_model_len: int | None
 
 
 def _model_only(
-    model: Architecture, weights: str | None, kv: str | None, context: int | None, everywhere: bool
+    model: Architecture, weights: str | None, kv: str | None, context: int | None, everywhere: bool, extras: _Extras
 ) -> MemoryPlan:
-    from infer_cost.hardware_specs.formats import number_format
-
     formats = weight_formats(model, weights, everywhere=everywhere)
     stored = model.quantization.kv_format if model.quantization else None
     cache = number_format(kv or stored or "bf16").id
-    return MemoryPlan(**_model_fields(model, formats, cache, _context(model, context)))
+    return MemoryPlan(**_model_fields(model, formats, cache, _context(model, context), extras))
 
 
-def _model_fields(model: Architecture, formats: Any, kv: str, context: int) -> dict[str, Any]:
+def _model_fields(
+    model: Architecture, formats: WeightFormats, kv: str, context: int, extras: _Extras
+) -> dict[str, Any]:
     counted = counts(model)
     width = element_bytes(kv)
+    length = float(context)
     return {
         "model": model.name,
         "weights": formats.label,
@@ -161,18 +196,23 @@ def _model_fields(model: Architecture, formats: Any, kv: str, context: int) -> d
         "weight_bytes": weight_bytes(model, formats),
         "kv_bytes_per_token": kv_bytes_per_token(model, width),
         "kv_growth_bytes_per_token": kv_growth_bytes_per_token(model, width),
-        "kv_bytes_per_sequence": kv_bytes_per_sequence(model, float(context), width),
+        "kv_bytes_per_sequence": kv_bytes_per_sequence(model, length, width),
         "state_bytes_per_sequence": state_bytes_per_sequence(model),
+        "kv_allocator": extras.allocator,
+        "kv_allocated_bytes_per_sequence": kv_bytes_per_sequence(model, length, width, allocator=extras.allocator),
+        "naive_kv_bytes_per_sequence": naive_kv_bytes_per_token(model, width) * context,
+        "adapter_bytes": extras.adapter_bytes(model),
+        "adapter_flops_per_token": adapter_flops_per_token(model, extras.adapter) if extras.adapter else 0.0,
         "notes": tuple(model.notes),
     }
 
 
-def _on_machine(plan: Deployment, context: int, concurrency: int) -> MemoryPlan:
+def _on_machine(plan: Deployment, context: int, concurrency: int, extras: _Extras) -> MemoryPlan:
     share = budget(plan)
-    per_sequence = sequence_bytes_per_gpu(plan, float(context))
+    per_sequence = sequence_bytes_per_gpu(plan, float(context), extras.allocator)
     missing = missing_bytes(plan, context)
     fitting = int(max(0.0, share.kv) // max(per_sequence, 1.0)) * plan.parallel.dp
-    fields = _model_fields(plan.model, plan.weights, plan.kv.id, context)
+    fields = _model_fields(plan.model, plan.weights, plan.kv.id, context, extras)
     fields["notes"] = (*fields["notes"], *_machine_notes(plan))
     return MemoryPlan(
         **fields,

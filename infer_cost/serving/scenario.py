@@ -101,6 +101,7 @@ def scenario(
     max_batched_tokens: int | None = None,
     max_num_seqs: int | None = None,
     memory_utilization: float | None = None,
+    assume: str | None = None,
     speculative: str = "none",
     draft_tokens: int | None = None,
     acceptance: float | None = None,
@@ -160,6 +161,7 @@ def scenario(
         max_batched_tokens=max_batched_tokens,
         max_num_seqs=max_num_seqs,
         memory_utilization=memory_utilization,
+        assume=assume,
     )
     guess = speculation(base.model, speculative, draft_tokens, acceptance)
     base = with_speculation(base, guess)

@@ -92,3 +92,47 @@ def test_a_context_beyond_the_window():
 def test_replicated_kv_heads_are_said():
     plan = infer_cost.memory_plan("llama-3.1-70b", hardware="h100-sxm", tp=16, weights="fp8")
     assert any("each KV head is held by 2 GPUs" in note for note in plan.notes)
+
+
+def test_allocators_and_a_naive_count_stand_beside_the_right_one():
+    paged = infer_cost.memory_plan("gpt-oss-20b", context=8192, kv="bf16")
+    unified = infer_cost.memory_plan("gpt-oss-20b", context=8192, kv="bf16", kv_allocator="unified")
+    assert paged.kv_bytes_per_sequence == unified.kv_bytes_per_sequence
+    # 32 sequences: 6.09 GiB with windows, 12 GiB in an engine that charges every layer the whole context.
+    assert 32 * paged.kv_bytes_per_sequence / 2**30 == pytest.approx(6.09, rel=2e-3)
+    assert 32 * unified.kv_allocated_bytes_per_sequence / 2**30 == pytest.approx(12.0, rel=2e-3)
+    assert unified.naive_kv_bytes_per_sequence == pytest.approx(unified.kv_allocated_bytes_per_sequence)
+    with pytest.raises(InputError):
+        infer_cost.memory_plan("gpt-oss-20b", kv_allocator="slab")
+
+
+def test_adapters_take_room():
+    from infer_cost.model_specs.lora import Adapter
+
+    bare = infer_cost.memory_plan("llama-3.1-8b", hardware="l40s")
+    beside = infer_cost.memory_plan("llama-3.1-8b", hardware="l40s", adapter=Adapter(16), adapters=100)
+    # Rank 16 on four attention projections: 13,631,488 parameters of 2 bytes, a hundred times.
+    assert beside.adapter_bytes == 13_631_488 * 2 * 100
+    assert bare.kv_budget_bytes - beside.kv_budget_bytes == pytest.approx(beside.adapter_bytes)
+    assert beside.max_concurrent_sequences < bare.max_concurrent_sequences
+
+
+def test_an_unknown_type_is_read_only_when_told(tmp_path, infer_cost):
+    config = tmp_path / "config.json"
+    config.write_text(
+        '{"model_type": "lamma", "hidden_size": 2048, "intermediate_size": 5632, "num_attention_heads": 32, '
+        '"num_key_value_heads": 4, "num_hidden_layers": 22, "vocab_size": 32000}'
+    )
+    assert infer_cost(f"memory {config}").code == 2
+    told = infer_cost(f"memory {config} --assume llama")
+    assert told.code == 0
+    assert "llama" in told.out
+    assert infer_cost(f"estimate {config} --assume llama --hardware l4").code == 0
+
+
+def test_per_gpu_budget_of_a_log():
+    """Weights 13.9476, other 0.25 and activations 0.19 of a budget of 23.08 GiB leave 8.69 GiB on each of two GPUs."""
+    from infer_cost.serving.budget import Budget
+
+    log = Budget(usable=23.08, weights=13.9476, activations=0.19, runtime=0.25)
+    assert log.kv == pytest.approx(8.69, rel=1e-3)
