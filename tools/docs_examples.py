@@ -87,7 +87,7 @@ def matches(shown: str, printed: str) -> bool:
 
 
 def refresh(document: Path) -> bool:
-    """Write the output of every example anew (those with ``...`` lines are left alone); tell whether it changed."""
+    """Write the output of every example anew; tell whether it changed."""
     text = document.read_text(encoding="utf-8")
 
     def rewritten(block: re.Match[str]) -> str:
@@ -96,8 +96,7 @@ def refresh(document: Path) -> bool:
         lines = []
         for command, shown in split(block["body"]):
             lines.append(command)
-            fresh = command.startswith(PROMPT) and not re.search(r"(?m)^\.\.\.$", shown)
-            output = run(command) if fresh else shown
+            output = _renewed(shown, run(command)) if command.startswith(PROMPT) else shown
             lines += [output] if output else []
         return "```console\n" + "\n".join(lines) + "\n```"
 
@@ -105,6 +104,26 @@ def refresh(document: Path) -> bool:
     if new != text:
         document.write_text(new, encoding="utf-8")
     return new != text
+
+
+def _renewed(shown: str, printed: str) -> str:
+    """Return what was printed; of an example with ``...`` lines, the lines that begin with the same words."""
+    if not re.search(r"(?m)^\.\.\.$", shown):
+        return printed
+    lines, rest = [], printed.splitlines()
+    for line in shown.splitlines():
+        found = next((place for place, fresh in enumerate(rest) if _label(fresh) == _label(line)), None)
+        if line == "..." or found is None:
+            lines.append(line)
+        else:
+            lines.append(rest[found])
+            rest = rest[found + 1 :]
+    return "\n".join(lines)
+
+
+def _label(line: str) -> str:
+    words = re.search(r"[^\W\d].*?(?=\s{2,}|:|$)", line)
+    return words[0] if words else line.strip()
 
 
 if __name__ == "__main__":

@@ -100,14 +100,12 @@ def _built(name: str) -> click.Command:
 
 def _share(command: click.Command) -> None:
     """Give a command, or each command of a group, what all have in common."""
-    if isinstance(command, click.Group):
-        for one in command.commands.values():
-            _share(one)
-        return
+    for one in getattr(command, "commands", {}).values():
+        _share(one)
     by_name = {parameter.name: parameter for parameter in command.params}
     if "as_json" in by_name:
         command.params.insert(command.params.index(by_name["as_json"]) + 1, _output_option())
-    if command.callback is not None:
+    if command.callback is not None and ("as_json" in by_name or not isinstance(command, click.Group)):
         command.callback = _wrapped(command.callback, set(map(str, by_name)))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 WIDTH_LIMIT = 100
 NARROWEST = 40
+ROOM_FOR_TEXT = 24
 
 FORMATS = ("json", "csv", "markdown")
 OUTPUT = "infer_cost.output"
@@ -89,17 +90,28 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequenc
     b200-sxm  180
     """
     cells = [list(header), *[list(row) for row in rows]]
+    if (columns := _columns()) is None:
+        return _laid_out(cells, left)
+    limit = max(NARROWEST, columns)
+    whole = _last_wrapped(cells, left, limit)
+    if _across(_widths(whole)) <= limit:
+        return _laid_out(whole, left)
     name = min(left, default=0)
-    limit = _columns()
-    if limit is not None and _across(_widths(cells)) > max(NARROWEST, limit):
-        longest = max(8, max(NARROWEST, limit) * 2 // 5)
-        cells = [[_cut(cell, longest) if place == name else cell for place, cell in enumerate(row)] for row in cells]
+    cells = [[_cut(cell, limit * 2 // 5) if place == name else cell for place, cell in enumerate(row)] for row in cells]
+    parts = []
+    for block in _blocks(_widths(cells), name, limit, left):
+        texts = [place for place, column in enumerate(block) if column in left]
+        part = _last_wrapped([[row[column] for column in block] for row in cells], texts, limit)
+        parts.append(_laid_out(part, texts))
+    return "\n\n".join(parts)
+
+
+def _laid_out(cells: Sequence[Sequence[str]], left: Sequence[int]) -> str:
     widths = _widths(cells)
-    blocks = []
-    for columns in _blocks(widths, name, limit):
-        lines = ["  ".join(_padded(row[c], widths[c], c in left) for c in columns).rstrip() for row in cells]
-        blocks.append("\n".join(lines))
-    return "\n\n".join(blocks)
+    return "\n".join(
+        "  ".join(_padded(cell, widths[place], place in left) for place, cell in enumerate(row)).rstrip()
+        for row in cells
+    )
 
 
 def _widths(cells: Sequence[Sequence[str]]) -> list[int]:
@@ -110,6 +122,22 @@ def _across(widths: Sequence[int]) -> int:
     return sum(widths) + 2 * (len(widths) - 1)
 
 
+def _last_wrapped(cells: list[list[str]], left: Sequence[int], limit: int) -> list[list[str]]:
+    """Let a text in the last column go on below itself, if that is needed and enough room is left for it."""
+    import textwrap
+
+    widths = _widths(cells)
+    last = len(widths) - 1
+    room = limit - _across(widths[:last]) - 2
+    if last not in left or not ROOM_FOR_TEXT <= room < widths[last]:
+        return cells
+    wrapped = []
+    for row in cells:
+        first, *more = textwrap.wrap(row[last], room) or [""]
+        wrapped += [[*row[:last], first], *([""] * last + [line] for line in more)]
+    return wrapped
+
+
 def _cut(cell: str, limit: int) -> str:
     return cell if len(cell) <= limit else cell[: limit - 1] + "…"
 
@@ -118,16 +146,14 @@ def _padded(cell: str, columns: int, left: bool) -> str:
     return cell.ljust(columns) if left else cell.rjust(columns)
 
 
-def _blocks(widths: Sequence[int], name: int, limit: int | None) -> list[list[int]]:
+def _blocks(widths: Sequence[int], name: int, limit: int, left: Sequence[int]) -> list[list[int]]:
     """Share the columns out among as many tables as the terminal needs, each beginning with the row's name."""
-    everything = list(range(len(widths)))
-    if limit is None or _across(widths) <= max(NARROWEST, limit):
-        return [everything]
-    blocks = [everything[: name + 1]]
-    for column in everything[name + 1 :]:
-        across = _across([widths[place] for place in (*blocks[-1], column)])
-        if across > max(NARROWEST, limit) and len(blocks[-1]) > name + 1:
-            blocks.append(everything[: name + 1])
+    last = len(widths) - 1
+    needed = [min(w, ROOM_FOR_TEXT) if place == last and last in left else w for place, w in enumerate(widths)]
+    blocks = [list(range(name + 1))]
+    for column in range(name + 1, len(widths)):
+        if _across([needed[place] for place in (*blocks[-1], column)]) > limit and len(blocks[-1]) > name + 1:
+            blocks.append(list(range(name + 1)))
         blocks[-1].append(column)
     return blocks
 
