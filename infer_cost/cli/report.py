@@ -80,6 +80,7 @@ def _command(context: typer.Context) -> str:
             "output",
             "svg",
             "as_json",
+            "output_format",
         ):
             continue
         value = context.params[name]
