@@ -11,7 +11,7 @@ from infer_cost.errors import unknown_name
 
 _CHIP = ("memory_bytes", "memory_bandwidth", "scale_up_bandwidth", "scale_up_domain", "scale_out_bandwidth", "power_w")
 _SYSTEM = ("gpus", "host_memory_bytes", "power_w", "price_usd")
-_MODEL = ("total", "active", "layers", "vocabulary", "context", "experts", "experts_per_token", "attention_flops")
+_MODEL = ("total", "active", "layers", "vocabulary", "context", "experts", "experts_per_token")
 
 
 def ratio(numerator: float, denominator: float) -> float:
@@ -100,8 +100,6 @@ def market(name: str) -> float:
 
 def model_quantity(name: str, quantity: str) -> float:
     """Return a count of a model: parameters in total or active, layers, vocabulary, context, experts.
-
-    ``attention_flops`` is FLOP per sequence and cached token in decode.
 
     >>> model_quantity("llama-3.1-70b", "total"), model_quantity("deepseek-v3", "experts")
     (70553706496.0, 256.0)

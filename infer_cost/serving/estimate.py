@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from infer_cost.display import repr_html
 from infer_cost.roofline.dispatch import Value, maximum, minimum
 from infer_cost.serving.budget import budget, sequence_bytes_per_gpu
 from infer_cost.serving.disaggregated import disaggregated_state
-from infer_cost.serving.limits import critical_context_of, every_weight_read, optimal_batch_of
+from infer_cost.serving.limits import limits_of
 from infer_cost.serving.passes import NOTHING, Cause
 from infer_cost.serving.ranges import Range, rate_range, spreads, time_range
 from infer_cost.serving.scenario import Scenario, scenario
@@ -23,6 +24,8 @@ class Estimate:
 
     Times keep ``bound <= low <= expected <= high``; rates ``low <= expected <= high <= bound``.
     """
+
+    _repr_html_ = repr_html
 
     model: str
     hardware: str
@@ -116,6 +119,7 @@ def estimate_of(question: Scenario) -> Estimate:
     throughput = rate_range(produced / e2e.bound, produced / state.residence_s, width.throughput)
     paid = money(question, state)
     power = _power(question)
+    best_batch, critical = limits_of(plan, requests.input_tokens + requests.output_tokens / 2)
     return Estimate(
         model=plan.model.name,
         hardware=plan.machine.id,
@@ -131,10 +135,8 @@ def estimate_of(question: Scenario) -> Estimate:
         mfu=_mfu(question, state),
         mbu=state.token.bytes_moved / (plan.machine.accelerator.memory_bandwidth * state.tpot_s),
         kv_occupancy=_kv_occupancy(question, state),
-        optimal_batch=optimal_batch_of(
-            plan, every_weight_read(plan), requests.input_tokens + requests.output_tokens / 2
-        ),
-        critical_context_tokens=critical_context_of(plan),
+        optimal_batch=best_batch,
+        critical_context_tokens=critical,
         cost_per_million_input_tokens_usd=paid[0],
         cost_per_million_output_tokens_usd=paid[1],
         cost_usd=paid[2],

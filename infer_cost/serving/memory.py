@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from infer_cost.checks import whole
+from infer_cost.display import repr_html
 from infer_cost.errors import CannotBeMetError, InferCostError
 from infer_cost.hardware_specs.formats import number_format
 from infer_cost.hardware_specs.types import Machine
@@ -32,6 +33,8 @@ from infer_cost.serving.fit import fewest_gpus, longest_context, remedies
 @dataclass(frozen=True, slots=True)
 class MemoryPlan:
     """Bytes of a model, and of its deployment where one is given. Fields about the machine are None without one."""
+
+    _repr_html_ = repr_html
 
     model: str
     weights: str

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from infer_cost.checks import whole
+from infer_cost.display import repr_html
 from infer_cost.model_specs.counts import counts
 from infer_cost.model_specs.kv import element_bytes, kv_bytes_per_sequence
 from infer_cost.roofline import (
@@ -29,6 +30,8 @@ from infer_cost.serving.steps import Input, Step, datasheet
 @dataclass(frozen=True, slots=True)
 class RooflineReport:
     """Decode of a batch at full datasheet rates, nothing else in the way. Of all GPUs together unless it says a GPU."""
+
+    _repr_html_ = repr_html
 
     model: str
     hardware: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from infer_cost.display import repr_html
 from infer_cost.serving.ranges import Range
 
 StageLimit = Literal["compute", "memory", "network", "host", "queue", "price", "none"]
@@ -57,6 +58,8 @@ class Journey:
     ``e2e_s = ttft_s + (output_tokens - 1) · tpot_s + tail``; ``cost_usd`` is the operator's own cost, ``bill_usd`` the
     provider's invoice; the two are never added.
     """
+
+    _repr_html_ = repr_html
 
     model: str
     hardware: str
