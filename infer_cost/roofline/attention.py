@@ -342,10 +342,10 @@ def flash_traffic_ratio(on_chip_elements: Value, head_dim: Value) -> Value:
     return on_chip_elements / head_dim**2
 
 
-def attention_intensity(queries: Value, context: Value) -> Value:
-    r"""Arithmetic intensity of multi-head attention in 16 bits, scores kept on the chip.
+def attention_intensity(queries: Value, context: Value, bytes_per_element: Value) -> Value:
+    r"""Arithmetic intensity of multi-head attention, scores kept on the chip.
 
-    .. math:: I = \frac{S T}{S + T}
+    .. math:: I = \frac{2 S T}{b (S + T)}
 
     Parameters
     ----------
@@ -353,20 +353,21 @@ def attention_intensity(queries: Value, context: Value) -> Value:
         Query tokens, T [token]
     context : float
         Tokens that each query sees, S [token]
+    bytes_per_element : float
+        Bytes of an element, b [B]
 
     Returns
     -------
     float
-        Intensity, I [ratio]
+        Intensity, I [FLOP/B]
 
     Notes
     -----
-    In FLOP a byte with 2-byte elements; times H/H_kv (approximately) with grouped queries in decode. Prefill
-    has T/2, decode about 1.
+    Times H/H_kv (approximately) with grouped queries in decode. In 16 bits prefill has T/2, decode about 1.
 
     Examples
     --------
-    >>> attention_intensity(8192, 8192), round(attention_intensity(1, 8192), 3)
+    >>> attention_intensity(8192, 8192, 2), round(attention_intensity(1, 8192, 2), 3)
     (4096.0, 1.0)
 
     References
@@ -374,4 +375,4 @@ def attention_intensity(queries: Value, context: Value) -> Value:
     .. [1] Austin et al., "How to Scale Your Model", Google DeepMind, 2025, chapter "All About Transformer
        Inference".
     """
-    return context * queries / (context + queries)
+    return MULTIPLY_ADD * context * queries / (bytes_per_element * (context + queries))

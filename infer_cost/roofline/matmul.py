@@ -139,11 +139,11 @@ def dot_product_intensity(elements: Value, bytes_per_element: Value) -> Value:
     Returns
     -------
     float
-        Intensity, I [ratio]
+        Intensity, I [FLOP/B]
 
     Notes
     -----
-    In FLOP a byte; n products and n - 1 sums, two vectors in and one number out.
+    n products and n - 1 sums, two vectors in and one number out.
 
     Examples
     --------
@@ -154,7 +154,8 @@ def dot_product_intensity(elements: Value, bytes_per_element: Value) -> Value:
     ----------
     .. [1] Austin et al., "How to Scale Your Model", Google DeepMind, 2025, chapter "All About Rooflines".
     """
-    return (2 * elements - 1) / (bytes_per_element * (2 * elements + 1))
+    flops = MULTIPLY_ADD * (elements - 1 / 2)
+    return flops / (bytes_per_element * (2 * elements + 1))
 
 
 def elementwise_bytes(elements: Value, passes: Value, bytes_per_element: Value) -> Value:

@@ -49,7 +49,8 @@ def experts_hit(experts: Value, experts_per_token: Value, batch: Value) -> Value
 def experts_hit_uneven(experts: Value, experts_per_token: Value, batch: Value) -> Value:
     r"""Experts that at least one token of the batch uses, when some experts are popular and others are not.
 
-    .. math:: E_{hit} = \max\left(k_e,\ E \frac{x}{1 + x}\right), \quad x = \frac{B k_e}{E}
+    .. math:: E_{hit} = \max(\min(k_e, E), \frac{E x}{1 + x})
+    .. math:: x = \frac{B k_e}{E}
 
     Parameters
     ----------
@@ -91,7 +92,7 @@ def experts_hit_uneven(experts: Value, experts_per_token: Value, batch: Value) -
 def busiest_rank(experts: Value, ranks: Value) -> Value:
     r"""Load of the busiest expert-parallel rank over the mean, when experts' popularity is exponential.
 
-    .. math:: r = 1 + \frac{\ln n + \gamma - 1}{\sqrt{E / n}}
+    .. math:: r = 1 + \frac{\ln n + 0.5772156649 - 1}{\sqrt{E / n}}
 
     Parameters
     ----------

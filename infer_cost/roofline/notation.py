@@ -192,7 +192,9 @@ def to_sympy(node: Node, symbols: dict[str, Any]) -> Any:
     if kind == "sum":
         variable = sympy.Symbol(rest[0], integer=True)
         body = to_sympy(rest[3], {**symbols, rest[0]: variable})
-        return sympy.Sum(body, (variable, to_sympy(rest[1], symbols), to_sympy(rest[2], symbols)))
+        first, last = (to_sympy(bound, symbols) for bound in rest[1:3])
+        series = sympy.Sum(body, (variable, first, last))
+        return series.doit() if last.is_Integer else series
     values = [to_sympy(part, symbols) for part in rest]
     operations = {
         "+": lambda a, b: a + b,

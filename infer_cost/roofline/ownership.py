@@ -92,7 +92,7 @@ def annuity(capital: Value, interest: Value, years: Value) -> Value:
     interest : float
         Interest a year, above zero, i [ratio]
     years : float
-        Years, n [year]
+        Yearly payments, n [payment]
 
     Returns
     -------
