@@ -76,13 +76,13 @@ def every_weight_read(plan: Deployment) -> float:
     return weights_read(plan, math.inf)
 
 
-def optimal_batch_of(plan: Deployment, weight_bytes_read: float, context: float) -> float | None:
-    """Batch at which a decode step's arithmetic takes as long as its traffic, or None when none does."""
-    batch = float(optimal_batch_with_kv(weight_bytes_read, context=context, **relation(plan)))
-    return batch if math.isfinite(batch) else None
+def limits_of(plan: Deployment, context: float) -> tuple[float | None, float | None]:
+    """Return the optimal batch at a context and the critical context; None where there is none.
 
-
-def critical_context_of(plan: Deployment) -> float | None:
-    """Context beyond which no batch makes decode compute-bound, or None when there is none."""
-    context = float(critical_context(**relation(plan)))
-    return context if math.isfinite(context) else None
+    The optimal batch is where a decode step's arithmetic takes as long as its traffic; beyond the critical context no
+    batch makes decode compute-bound.
+    """
+    symbols = relation(plan)
+    batch = float(optimal_batch_with_kv(every_weight_read(plan), context=context, **symbols))
+    critical = float(critical_context(**symbols))
+    return batch if math.isfinite(batch) else None, critical if math.isfinite(critical) else None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from infer_cost.checks import MAX_GPUS, finite, whole
 from infer_cost.errors import InputError, unknown_name
@@ -145,9 +147,12 @@ def scenario(
     finite("utilization", utilization, low=1e-6, high=1.0)
     requests = workload(input_tokens, output_tokens, cached_tokens, concurrency)
     split = _check_pools(gpus, tp, prefill_gpus, decode_gpus)
-    base = deployment(
+    compiled = _engine(
         model,
         hardware,
+        speculative,
+        draft_tokens,
+        acceptance,
         gpus=None if split else gpus,
         tp=decode_tp if split else tp,
         pp=pp,
@@ -163,13 +168,11 @@ def scenario(
         memory_utilization=memory_utilization,
         assume=assume,
     )
-    guess = speculation(base.model, speculative, draft_tokens, acceptance)
-    base = with_speculation(base, guess)
+    base = compiled.deployment
     if must_fit:
         check_context(base, requests)
         require_fit(base, input_tokens + output_tokens)
     price = gpu_price(base.machine, price_per_gpu_hour, price_tier)
-    compiled = compile_engine(base)
     prefill_pool = decode_pool = None
     if split:
         assert prefill_gpus is not None and decode_gpus is not None
@@ -186,8 +189,42 @@ def scenario(
         utilization,
         prefill_pool,
         decode_pool,
-        tuple(_assumptions(base, guess, acceptance, price, utilization, engine)),
+        tuple(_assumptions(base, acceptance, price, utilization, engine)),
     )
+
+
+def _engine(
+    model: str | Path | Architecture,
+    hardware: str | Path | Machine,
+    speculative: str,
+    draft_tokens: int | None,
+    acceptance: float | None,
+    **options: Any,
+) -> CompiledEngine:
+    """Return the compiled engine; one that only catalog names describe is kept for the next question about it."""
+    drafts = (speculative, draft_tokens, acceptance)
+    if isinstance(model, str) and isinstance(hardware, str) and is_catalog_name(model, hardware):
+        return _catalog_engine(model, hardware, drafts, tuple(sorted(options.items())))
+    return _compiled(model, hardware, drafts, options)
+
+
+def is_catalog_name(model: str, hardware: str) -> bool:
+    """Tell whether both names can only mean rows of the bundled catalogs, which never change while we run."""
+    return not model.endswith(".json") and "/" not in model and not hardware.endswith(".toml")
+
+
+@lru_cache(maxsize=1024)
+def _catalog_engine(
+    model: str, hardware: str, drafts: tuple[str, int | None, float | None], options: tuple[tuple[str, Any], ...]
+) -> CompiledEngine:
+    return _compiled(model, hardware, drafts, dict(options))
+
+
+def _compiled(
+    model: Any, hardware: Any, drafts: tuple[str, int | None, float | None], options: dict[str, Any]
+) -> CompiledEngine:
+    base = deployment(model, hardware, **options)
+    return compile_engine(with_speculation(base, speculation(base.model, *drafts)))
 
 
 def fits(question: Scenario, requests: Workload) -> Value:
@@ -272,12 +309,12 @@ def gpu_price(machine: Machine, override: float | None = None, tier: str | None 
 
 def _assumptions(
     plan: Deployment,
-    guess: Speculation | None,
     acceptance: float | None,
     price: GpuPrice | None,
     utilization: float,
     engine: str,
 ) -> list[str]:
+    guess = plan.speculation
     said = [f"weights {plan.weights.label}, KV cache {plan.kv.id}, {plan.engine.name} profile"]
     if engine == "generic":
         said.append("no engine named: constants between those of vLLM, SGLang and TensorRT-LLM")
