@@ -24,9 +24,9 @@ from scipy.optimize import least_squares
 from infer_cost.accuracy.measurements import Measurement, read_measurements
 from infer_cost.accuracy.questions import question_of
 from infer_cost.hardware_specs.efficiency import architecture_group
+from infer_cost.serving.budget import sequences_that_run
 from infer_cost.serving.engine_times import decode_load, prompts_in_a_pass
 from infer_cost.serving.engines import EngineProfile
-from infer_cost.serving.budget import sequences_that_run
 from infer_cost.serving.operators import Load
 from infer_cost.serving.passes import operator_times, transfer_time
 from infer_cost.serving.program import Program
@@ -279,14 +279,18 @@ def constants_for(fits: dict[tuple[str, str], Array], group: tuple[str, str]) ->
     return EXPECTED
 
 
-def left_out(table: Table, label: Callable[[Measurement], object], folds: int = 5) -> tuple[Array, Array]:
-    """Return the errors of every row by constants that were fitted without the rows that share its label's
-    fold."""
-    labels = [label(row) for row in table.rows]
+def folds(labels: Sequence[object], number: int = 5) -> NDArray[np.int64]:
+    """Return the fold of each row: rows with one label share one; few labels are left out one by one."""
     names = sorted(set(labels), key=str)
     order = np.random.default_rng(0).permutation(len(names))
-    fold_of = {name: (int(order[i]) % folds if len(names) > 2 * folds else i) for i, name in enumerate(names)}
-    fold = np.array([fold_of[name] for name in labels])
+    fold_of = {name: (int(order[i]) % number if len(names) > 2 * number else i) for i, name in enumerate(names)}
+    return np.array([fold_of[label] for label in labels])
+
+
+def left_out(table: Table, label: Callable[[Measurement], object]) -> tuple[Array, Array]:
+    """Return the errors of every row by constants that were fitted without the rows that share its label's
+    fold."""
+    fold = folds([label(row) for row in table.rows])
     good = trusted(table)
     groups = [group_of(row) for row in table.rows]
     tpot, ttft = np.full(len(table), np.nan), np.full(len(table), np.nan)
@@ -316,11 +320,19 @@ def write(fits: dict[tuple[str, str], Array]) -> None:
                 out.writerow([engine, generation, name, f"{value:.4g}"])
 
 
+def write_models(table: Table) -> None:
+    """Write the names of the models whose rows took part: any other model's range is wider."""
+    names = sorted({question_of(row).deployment.model.name for row in table.rows})
+    with OUTPUT.with_name("fitted_on.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([["model"], *([name] for name in names)])
+
+
 def main(arguments: Iterable[str] = ()) -> int:
     """Fit and write; with ``--validate`` also leave out."""
     table = load()
     fits = fit_all(table, trusted(table))
     write(fits)
+    write_models(table)
     tpot, ttft = np.full(len(table), np.nan), np.full(len(table), np.nan)
     groups = [group_of(row) for row in table.rows]
     for group in sorted(set(groups)):

@@ -174,11 +174,3 @@ def operator_times(program: Program, load: Load) -> list[OperatorTime]:
             )
         )
     return shares
-
-
-def kernel_spread(program: Program, load: Load) -> float:
-    """Relative spread of a pass from its kernels': their time-weighted mean, widest where they are guessed."""
-    shares = operator_times(program, load)
-    weights = [share.floor_s + share.busy_s for share in shares]
-    total = sum(weights)
-    return float(sum(w * share.spread for w, share in zip(weights, shares, strict=True)) / total) if total else 0.0

@@ -65,9 +65,6 @@ class EngineProfile:
     memory_utilization: float
     runtime_reserve_bytes: float
     """Memory that the runtime holds on each GPU: context, graphs, communication buffers."""
-    range_ttft: float
-    """Relative half-width of the range that holds 80 % of measurements, on top of the kernels' own."""
-    range_tpot: float
     notes: tuple[str, ...] = ()
 
     @property
