@@ -210,7 +210,7 @@ def memory(parts: Sequence[tuple[str, float]], total_bytes: float, *, columns: i
     used = sum(size for _, size in parts)
     whole = max(total_bytes, used)
     drawn, legend, begun = "", [], 0.0
-    for place, (name, size) in enumerate(parts):
+    for place, (name, size) in enumerate(part for part in parts if part[1] > 0):
         fill = _FILLS[place % len(_FILLS)]
         begun += size
         drawn += fill * (round(begun / whole * columns) - len(drawn))

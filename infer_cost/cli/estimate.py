@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,6 +22,7 @@ def command(
     workload: Annotated[
         str | None, typer.Option(metavar="FILE.toml", help="Requests of several classes instead of the lengths below.")
     ] = None,
+    chart: Annotated[bool, typer.Option("--chart", help="Draw speed against throughput over the concurrency.")] = False,
     explain: Explain = False,
     as_json: Json = False,
     **options: Any,
@@ -35,15 +37,35 @@ def command(
         return
     from infer_cost.serving.estimate import estimate
 
-    answer = estimate(model, ready.pop("hardware"), **ready)
+    machine = ready.pop("hardware")
+    answer = estimate(model, machine, **ready)
     if as_json:
         emit_json(answer)
         return
     _print(answer)
+    if chart:
+        from infer_cost.report.content import load_curve
+
+        _draw(load_curve(model, machine, **ready))
     if explain:
         from infer_cost.cli.explanation import print_scenario
 
         print_scenario(model, library_options(options))
+
+
+def _draw(curve: Sequence[Estimate]) -> None:
+    from infer_cost.cli.charts import Point, pareto
+    from infer_cost.cli.output import width
+
+    points = [
+        Point(
+            f"{count(answer.concurrency)} in flight",
+            answer.output_tokens_per_s_per_user.expected,
+            answer.output_tokens_per_s_per_gpu.expected,
+        )
+        for answer in curve
+    ]
+    print("\n" + pareto([], points, x_name="tokens/s a user", y_name="tokens/s a GPU", columns=min(width(), 76)))
 
 
 def _mix(model: str, workload: str, options: dict[str, Any], as_json: bool) -> None:

@@ -35,6 +35,7 @@ def command(
         str | None, typer.Option(metavar="NAMES", help="Projections that they change, e.g. q_proj,v_proj.")
     ] = None,
     lora_adapters: Annotated[int, typer.Option(metavar="N", help="Adapters that stay resident.")] = 1,
+    chart: Annotated[bool, typer.Option("--chart", help="Draw a GPU's memory as one bar.")] = False,
     explain: Explain = False,
     as_json: Json = False,
     **options: Any,
@@ -62,6 +63,8 @@ def command(
         emit_json(document)
     else:
         _print(plan)
+        if chart and plan.usable_bytes_per_gpu is not None:
+            _draw(plan, plan.usable_bytes_per_gpu)
         if explain:
             from infer_cost.cli.explanation import print_memory
 
@@ -70,6 +73,15 @@ def command(
         typer.echo(f"infer-cost: {problem}", err=True)
         return problem.exit_code
     return 0
+
+
+def _draw(plan: MemoryPlan, usable: float) -> None:
+    from infer_cost.cli.charts import memory
+
+    cache = max(0.0, plan.kv_budget_bytes_per_gpu or 0.0)
+    reserve = (plan.activation_bytes_per_gpu or 0.0) + (plan.runtime_bytes_per_gpu or 0.0)
+    parts = [("weights", plan.weight_bytes_per_gpu or 0.0), ("reserve", reserve), ("KV cache", cache)]
+    print("\n" + memory(parts, usable, columns=min(width(), 76) - 2))
 
 
 def _adapter(rank: int | None, targets: str | None) -> Adapter | None:

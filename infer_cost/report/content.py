@@ -170,6 +170,19 @@ def gather(model: Any, hardware: Any, *, command: str = "", provider: str | None
     )
 
 
+def load_curve(model: Any, hardware: Any, **options: Any) -> tuple[Estimate, ...]:
+    """Estimate a deployment at powers of two of concurrency up to what runs at once, and at the one asked for.
+
+    Parameters are those of :func:`infer_cost.serving.estimate.estimate`.
+
+    >>> curve = load_curve("llama-3.1-8b", "h100-sxm", weights="fp8", concurrency=3)
+    >>> [answer.concurrency for answer in curve][:4]
+    [1, 2, 3, 4]
+    """
+    numbers = _concurrencies(scenario(model, hardware, **options))
+    return tuple(estimate(model, hardware, **options | {"concurrency": number}) for number in numbers)
+
+
 def _concurrencies(question: Scenario) -> list[int]:
     """Powers of two up to what runs at once, and the one that was asked for."""
     tokens = question.requests.input_tokens + question.requests.output_tokens

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -81,3 +85,19 @@ def test_memory_bar_is_as_wide_as_asked(weights: float, cache: float, total: flo
 def test_memory_that_does_not_fit_says_by_how_much() -> None:
     assert "66.0 GB too much" in charts.memory([("weights", 146e9)], 80e9)
     assert "free 10.0 GB" in charts.memory([("weights", 70e9)], 80e9)
+
+
+@pytest.mark.parametrize(
+    ("line", "sign"),
+    [
+        ("roofline llama-3.1-8b --hardware h100-sxm --batch 64", "A  batch 1: "),
+        ("journey llama-3.1-8b --hardware h100-sxm", "prefill and decode      "),
+        ("estimate llama-3.1-8b --hardware h100-sxm --concurrency 4", "4 in flight: "),
+        ("memory llama-3.1-8b --hardware h100-sxm", " █ weights 16.1 GB"),
+    ],
+)
+def test_commands_draw_when_asked(infer_cost: Callable[[str], Any], line: str, sign: str) -> None:
+    plain, drawn = infer_cost(line), infer_cost(f"{line} --chart")
+    assert drawn.code == 0 and drawn.out.startswith(plain.out)
+    assert sign in drawn.out[len(plain.out) :]
+    assert infer_cost(f"{line} --chart --json").json
