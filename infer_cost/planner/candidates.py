@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from infer_cost.errors import InferCostError, InputError
-from infer_cost.hardware_specs.catalog import accelerator_ids, prices
+from infer_cost.hardware_specs.bundled import accelerator_ids, prices
 from infer_cost.hardware_specs.types import Machine
 from infer_cost.model_specs.architecture import Architecture
 from infer_cost.serving.deployment import deployment, legal_tp

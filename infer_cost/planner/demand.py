@@ -86,7 +86,7 @@ def prices_of(texts: Sequence[str]) -> tuple[tuple[str, float], ...]:
     >>> prices_of(["2.50", "h100-sxm=$3/h"])
     (('', 2.5), ('h100-sxm', 3.0))
     """
-    from infer_cost.hardware_specs.catalog import resolve
+    from infer_cost.hardware_specs.bundled import resolve
 
     found = []
     for text in texts:

@@ -29,6 +29,8 @@ from infer_cost.roofline import erlang_b
 VALID_UTILIZATION = 0.85
 """Share of an engine's greatest rate up to which the formulas were held against simulations."""
 _BURST_POINTS = 1024
+_ROUNDS = 12
+"""Rounds of the batch's fixed point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +89,43 @@ class Operating:
 
 
 def operating_point(engine: Engine, rate: float) -> Operating:
-    """Return where an engine settles at a rate below its greatest one."""
+    """Return where an engine settles at a rate below its greatest one.
+
+    A request decodes for its own tokens, for the prefills of those that came while it waited, which run before its
+    second token, and for the prefills of those that come meanwhile.
+    """
     import numpy as np
 
     busy = rate / engine.prefills.most if engine.prefills else 0.0
-    if engine.decodes is None:
+    decodes = engine.decodes
+    if decodes is None:
         return Operating(rate, busy, 0.0, 0.0, 0.0)
+    behind = _behind(engine, rate, busy)[0] if engine.prefills else 0.0
+    free = 1.0 - busy * engine.interference
     decoding = float(np.interp(rate, engine.rates, engine.others))
-    pause = float(_pause(engine.prefills, engine.decodes, engine.interference, decoding))
-    return Operating(rate, busy, decoding, float(engine.decodes.token(decoding + 1.0)) + pause, pause)
+    for _ in range(_ROUNDS):
+        alive = (decodes.steps * float(decodes.token(decoding + 1.0)) + behind) / free
+        decoding = min(rate * alive, decodes.capacity)
+    alone = float(decodes.token(decoding + 1.0))
+    token = (alone + behind / decodes.steps) / free
+    return Operating(rate, busy, decoding, token, token - alone)
+
+
+def _behind(engine: Engine, rate: float, busy: float) -> tuple[float, float]:
+    """Time that the prefills of those behind a request in the queue take of its decode: mean and variance.
+
+    They are those that arrive while it waits and is prefilled itself; waits as Pollaczek and Khinchine have them.
+    """
+    prefills = engine.prefills
+    assert prefills is not None
+    first, second, third = (float((prefills.occupancy_s**k * prefills.weights).sum()) for k in (1, 2, 3))
+    arriving = rate / prefills.ranks
+    idle = max(1.0 - busy, 0.02)
+    wait = arriving * second / (2.0 * idle)
+    sojourn = wait + first
+    variance = wait**2 + arriving * third / (3.0 * idle) + second - first**2
+    mean = arriving * sojourn * first * engine.interference
+    return mean, (arriving * sojourn * second + (arriving * first) ** 2 * variance) * engine.interference**2
 
 
 def ttft(engine: Engine, point: Operating, burstiness: float = 1.0, extra_s: float = 0.0) -> Distribution:
@@ -161,26 +191,32 @@ def _step_under_way(step: float, point: Operating, ranks: int, unit: float, poin
 
 @dataclass(frozen=True, slots=True)
 class TokenTimes:
-    """Distribution of the time per output token over requests: normal for each length of answer, mixed by weight."""
+    """Distribution of the time per output token over requests: log-normal for each length of answer, by weight."""
 
     mean: Any
-    deviation: Any
+    variation: Any
+    """Standard deviation over mean."""
     weights: Any
 
     def share_within(self, limit: float) -> float:
         """Share of the requests whose tokens take no longer."""
-        import numpy as np
-
-        return float(np.dot(_normal((limit - self.mean) / self.deviation), self.weights))
+        return float(self._reached(math.log(max(limit, 1e-12))))
 
     def percentile(self, share: float) -> float:
         """Time that a share of the requests doesn't exceed."""
         import numpy as np
 
-        reach = _REACH * float(self.deviation.max())
-        times = np.linspace(float(self.mean.min()) - reach, float(self.mean.max()) + reach, 301)
-        reached = _normal((times[:, None] - self.mean) / self.deviation) @ self.weights
-        return max(0.0, float(np.interp(share, reached, times)))
+        sigma = np.sqrt(np.log1p(self.variation**2))
+        reach = _REACH * float(sigma.max()) + 0.1
+        logs = np.linspace(float(np.log(self.mean.min())) - reach, float(np.log(self.mean.max())) + reach, 401)
+        return math.exp(float(np.interp(share, self._reached(logs[:, None]), logs)))
+
+    def _reached(self, logarithm: Any) -> Any:
+        import numpy as np
+
+        square = np.log1p(self.variation**2)
+        sigma = np.sqrt(square)
+        return _normal((logarithm - np.log(self.mean) + square / 2.0) / sigma) @ self.weights
 
 
 _REACH = 5.0
@@ -206,35 +242,43 @@ def _normal(places: Any) -> Any:
 def token_times(engine: Engine, point: Operating, outputs: Lengths, burstiness: float = 1.0) -> TokenTimes:
     r"""Distribution of the time per output token.
 
-    .. math:: Var = B V_a (a^2 + a b + \frac{2}{3} b^2) f^2
+    .. math:: T = \frac{O t_d + q}{1 - \rho}
+    .. math:: Var(T) = \frac{Var(q)}{(1 - \rho)^2} + \frac{(O t_d + q) \lambda E[p^2]}{(1 - \rho)^3} f^2 + V_B f^2
 
-    A request arriving at any moment of this one's life, or before it, makes its tokens slower: by ``a``, its prefill
-    over this one's tokens, and by ``b``, what one more in the batch costs, for as long as both decode. Arrivals are
-    independent, so their squares add; ``B`` of them matter. Whatever makes tokens slower keeps requests longer, so
-    that they meet more prefills and more of each other: ``f``. In bursts a request meets more others than a random
-    moment does. Answers of different lengths are mixed.
+    A request's decode is a busy period: its own tokens and the prefills queued behind it, ``q``, prolonged by the
+    prefills that arrive meanwhile. The batch that it meets varies besides, by ``V_B``: each request that arrives
+    during its life, or decodes already, makes its tokens slower for as long as both decode. What makes tokens slower
+    keeps requests longer, so that they meet more of each other: ``f``. Answers of different lengths are mixed.
     """
     import numpy as np
 
     decodes = engine.decodes
     if decodes is None:
-        return TokenTimes(np.zeros(1), np.full(1, 1e-30), np.ones(1))
+        return TokenTimes(np.full(1, 1e-12), np.full(1, 1e-9), np.ones(1))
     steps = np.maximum(outputs.points - 1.0, 1.0)
-    lost = point.prefill_busy * engine.interference
-    slower = decodes.slope(point.decoding + 1.0) / (1.0 - lost)
-    pause, scatter = np.zeros_like(steps), 0.0
-    if engine.prefills is not None:
-        first, second = _moments(engine.prefills)
-        pause = first * engine.interference / engine.prefills.ranks / steps / (1.0 - lost)
-        scatter = second / first**2
-    # Arrivals during this request's own decode, which is shorter or longer than the mean one.
-    meets = point.decoding * steps / decodes.steps
-    own = meets * (pause**2 * scatter + pause * slower)
-    around = point.decoding * slower**2 * 2.0 / 3.0
+    free = 1.0 - point.prefill_busy * engine.interference
+    slower = decodes.slope(point.decoding + 1.0) / free
     feedback = 1.0 / max(0.1, 1.0 - point.rate * decodes.steps * slower)
-    deviation = np.sqrt(burstiness * (own + around)) * feedback
-    clustered = (burstiness - 1.0) / 2.0 * (pause + 2.0 * slower)
-    return TokenTimes(point.token_s + clustered, deviation.clip(1e-30), outputs.weights)
+    behind, scattered, second, pause = 0.0, 0.0, 0.0, 0.0
+    if engine.prefills is not None:
+        behind, scattered = _behind(engine, point.rate, point.prefill_busy)
+        first, square = _moments(engine.prefills)
+        second = point.rate / engine.prefills.ranks * square * engine.interference**2
+        pause = first * engine.interference / engine.prefills.ranks / free
+    own = steps * (point.token_s - point.pause_s) + behind
+    batch = point.decoding * slower * (pause * steps / decodes.steps * steps + 2.0 / 3.0 * slower * steps**2)
+    variance = scattered / free**2 + (own * second / free**3 + batch) * feedback**2
+    mean = own / free
+    variation = np.sqrt(burstiness * variance) / mean
+    return TokenTimes(mean / steps, np.maximum(variation, 1e-9), outputs.weights)
+
+
+def pause_share(engine: Engine, point: Operating) -> float:
+    """How long a prefill, and those that come meanwhile, stop a decode, over how long the decode takes undisturbed."""
+    if engine.decodes is None or engine.prefills is None:
+        return 0.0
+    alone = engine.decodes.steps * (point.token_s - point.pause_s)
+    return engine.prefills.mean_occupancy_s * engine.interference / alone / max(1.0 - point.prefill_busy, 0.02)
 
 
 def memory_full(engine: Engine, point: Operating) -> float:

@@ -16,6 +16,7 @@ from infer_cost.planner.tails import (
     Operating,
     memory_full,
     operating_point,
+    pause_share,
     queue,
     token_times,
     ttft,
@@ -30,6 +31,8 @@ RATE_STEPS = 100
 """Rates that an engine is tried at: this many equal parts of its greatest one."""
 _FULL_SHARE = 0.2
 """Part of the requests beyond a promised percentile that may find the KV cache full, for the formulas to hold."""
+_LONG_PAUSE = 0.3
+"""A stop by prefills over the decode that it stops, beyond which token times are too ragged for a smooth curve."""
 _BURSTY = 1.2
 """Burstiness beyond which the formula for token times isn't trusted."""
 
@@ -176,6 +179,7 @@ def _times(
         rate > VALID_UTILIZATION * one.greatest * (1.0 + 1e-9)
         or traffic.burstiness > _BURSTY
         or memory_full(one.queue, point) > _FULL_SHARE * rarest
+        or pause_share(one.queue, point) > _LONG_PAUSE
     )
     if beyond and one.role == "both" and promises and one.queue.decodes is not None:
         count = min(200_000, max(6_000, int(beyond_rarest / rarest)))
