@@ -285,9 +285,9 @@ class Lines:
     def __init__(self, rng: random.Random, files: list[str]) -> None:
         self.rng, self.files = rng, files
         self.commands = dict(_commands())
-        from infer_cost.hardware_specs.catalog import accelerator_ids, system_ids
+        from infer_cost.hardware_specs.bundled import accelerator_ids, system_ids
         from infer_cost.hardware_specs.formats import number_formats
-        from infer_cost.model_specs.catalog import model_ids
+        from infer_cost.model_specs.names import model_ids
 
         self.models = [*model_ids()]
         self.machines = [*accelerator_ids(), *system_ids()]

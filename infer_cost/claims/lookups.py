@@ -47,7 +47,7 @@ def chip(name: str, quantity: str) -> float:
     >>> chip("h100-sxm", "memory_bandwidth"), chip("h100-sxm", "fp8")
     (3350000000000.0, 1978900000000000.0)
     """
-    from infer_cost.hardware_specs.catalog import accelerator
+    from infer_cost.hardware_specs.bundled import accelerator
 
     found = accelerator(name)
     if quantity in _CHIP:
@@ -63,7 +63,7 @@ def rack(name: str, quantity: str) -> float:
     >>> rack("gb200-nvl72", "gpus")
     72.0
     """
-    from infer_cost.hardware_specs.catalog import system
+    from infer_cost.hardware_specs.bundled import system
 
     if quantity not in _SYSTEM:
         raise unknown_name(f"figure of {name}", quantity, _SYSTEM, field="quantity")

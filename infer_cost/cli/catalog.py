@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from infer_cost.cli import catalog_hardware
-from infer_cost.errors import InputError
+from infer_cost.cli.catalog_hardware import wanted
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -27,17 +27,6 @@ Action = Annotated[str | None, typer.Argument(metavar="[show NAME]", help="Show 
 Name = Annotated[str | None, typer.Argument(hidden=True)]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Comma-separated, in base units.")]
-
-
-def wanted(action: str | None, name: str | None) -> str | None:
-    """Return the name after ``show``, or None for a list."""
-    if action is None:
-        return None
-    if action == "show" and name is None:
-        raise InputError("show needs a name", field="name", allowed="show NAME; without show all are listed")
-    if action != "show":
-        raise InputError(f"don't know {action!r}", field="action", value=action, allowed="show NAME, or nothing")
-    return name
 
 
 @app.command("formats")

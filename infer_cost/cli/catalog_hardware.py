@@ -7,9 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from infer_cost.cli.output import emit_json, table, three_digits, wrap
+from infer_cost.errors import InputError
 
 if TYPE_CHECKING:
     from infer_cost.hardware_specs.summary import Summary
+
+
+def wanted(action: str | None, name: str | None) -> str | None:
+    """Return the name after ``show``, or None for a list."""
+    if action is None:
+        return None
+    if action == "show" and name is None:
+        raise InputError("show needs a name", field="name", allowed="show NAME; without show all are listed")
+    if action != "show":
+        raise InputError(f"don't know {action!r}", field="action", value=action, allowed="show NAME, or nothing")
+    return name
 
 
 def command(
@@ -31,7 +43,6 @@ def command(
 
     Example: infer-cost catalog hardware show b200-sxm
     """
-    from infer_cost.cli.catalog import wanted
     from infer_cost.hardware_specs.catalog import hardware
     from infer_cost.hardware_specs.quantities import FIELDS
     from infer_cost.hardware_specs.summary import accelerator_summaries, sort_rows, summary, system_summaries

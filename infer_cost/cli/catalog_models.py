@@ -31,7 +31,8 @@ def models(
 
 
 def _list(like: str, as_json: bool) -> None:
-    from infer_cost.model_specs.catalog import catalog_entry, model_ids, summary
+    from infer_cost.model_specs.catalog import catalog_entry, summary
+    from infer_cost.model_specs.names import model_ids
 
     entries = [catalog_entry(name) for name in model_ids()]
     entries = [entry for entry in entries if like in " ".join((entry.id, entry.hf_id, *entry.aliases)).lower()]
@@ -73,9 +74,10 @@ def show(
 ) -> None:
     """Show one model: layers, parameters, bytes by format, KV cache, source."""
     from infer_cost.model_specs import catalog
+    from infer_cost.model_specs.names import find
 
     architecture = catalog.model(model, assume=assume)
-    known = catalog.find(model)
+    known = find(model)
     document = _document(architecture, _entry(catalog.catalog_entry(known)) if known else None)
     if as_json:
         emit_json(document)

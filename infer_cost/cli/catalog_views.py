@@ -49,7 +49,7 @@ def show_format(one: NumberFormat, as_json: bool) -> None:
 
 def list_prices(as_json: bool, as_csv: bool) -> None:
     """Print what every accelerator costs an hour, tier by tier."""
-    from infer_cost.hardware_specs.catalog import accelerator_ids, prices
+    from infer_cost.hardware_specs.bundled import accelerator_ids, prices
     from infer_cost.hardware_specs.infrastructure import figures, sections
 
     priced = {key: prices(key) for key in accelerator_ids() if prices(key)}

@@ -114,13 +114,13 @@ def _items(names: Iterable[str], incomplete: str) -> list[Any]:
 
 
 def _models() -> Iterable[str]:
-    from infer_cost.model_specs.catalog import model_ids
+    from infer_cost.model_specs.names import model_ids
 
     return model_ids()
 
 
 def _hardware() -> Iterable[str]:
-    from infer_cost.hardware_specs.catalog import accelerator_ids, system_ids
+    from infer_cost.hardware_specs.bundled import accelerator_ids, system_ids
 
     return (*accelerator_ids(), *system_ids())
 

@@ -9,7 +9,8 @@ Nothing about models, prices of API calls or serving belongs here.
 
 from __future__ import annotations
 
-from infer_cost.hardware_specs.catalog import accelerator, hardware, system
+from infer_cost.hardware_specs.bundled import accelerator, system
+from infer_cost.hardware_specs.catalog import hardware
 from infer_cost.hardware_specs.formats import number_format
 from infer_cost.hardware_specs.rates import peak_rate
 

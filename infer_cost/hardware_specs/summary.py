@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from infer_cost.errors import InputError, unknown_name
-from infer_cost.hardware_specs.catalog import accelerator, accelerator_ids, hardware, system_ids
+from infer_cost.hardware_specs.bundled import accelerator, accelerator_ids, system_ids
+from infer_cost.hardware_specs.catalog import hardware
 from infer_cost.hardware_specs.types import Machine, Provenance
 from infer_cost.roofline.roofs import ridge_point
 

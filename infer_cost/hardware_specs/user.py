@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from infer_cost.errors import InputError, UnknownNameError, shorten
-from infer_cost.hardware_specs.catalog import accelerator, accelerator_ids, build_machine, hardware
+from infer_cost.hardware_specs.bundled import accelerator, accelerator_ids, build_machine, machine
 from infer_cost.hardware_specs.memory import usable_memory
 from infer_cost.hardware_specs.overrides import sparse_warning, with_overrides
 from infer_cost.hardware_specs.quantities import FIELDS, PEAK
@@ -126,7 +126,7 @@ def _explained(path: str, first: Any, known: Any) -> InputError:
 
 def _from_base(path: str, described: UserMachine, source: str) -> Machine:
     try:
-        base = hardware(str(described.base))
+        base = machine(str(described.base))
     except UnknownNameError as error:
         raise UnknownNameError(
             f"{path}: base: {error.message}", field="base", value=described.base, allowed=error.allowed, hint=error.hint

@@ -13,12 +13,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from infer_cost.errors import InputError, join_names, unknown_name
+from infer_cost.errors import InputError, unknown_name
 from infer_cost.model_specs.architecture import Architecture
 from infer_cost.model_specs.config_file import read_json
-
-DATA = Path(__file__).parent / "data"
-_ENDINGS = ("-instruct", "-chat", "-it", "-hf", "-base", "-bf16")
+from infer_cost.model_specs.names import DATA, find, index, model_ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +31,6 @@ class CatalogEntry:
     read: str
     confidence: str
     note: str = ""
-
-
-@cache
-def _index() -> dict[str, Any]:
-    data: dict[str, Any] = json.loads((DATA / "index.json").read_bytes())
-    return data
-
-
-def model_ids() -> tuple[str, ...]:
-    """Return the ids of the catalog, sorted."""
-    return tuple(sorted(_index()["models"]))
 
 
 def catalog_entry(name: str) -> CatalogEntry:
@@ -61,7 +48,7 @@ def catalog_entry(name: str) -> CatalogEntry:
 
 
 def _entry(model_id: str) -> CatalogEntry:
-    row = _index()["models"][model_id]
+    row = index()["models"][model_id]
     return CatalogEntry(
         model_id,
         row["name"],
@@ -72,27 +59,6 @@ def _entry(model_id: str) -> CatalogEntry:
         row["confidence"],
         row["note"],
     )
-
-
-def find(name: str) -> str | None:
-    """Return the id that a name or alias stands for, None when the catalog doesn't know it.
-
-    Case, underscores, a leading organisation and endings such as ``-Instruct`` don't matter.
-
-    >>> find("meta-llama/Llama-3.1-70B-Instruct")
-    'llama-3.1-70b'
-    """
-    names: dict[str, str] = _index()["names"]
-    key = name.strip().lower().replace("_", "-").replace(" ", "-")
-    for candidate in (key, key.rpartition("/")[2]):
-        while True:
-            if candidate in names:
-                return names[candidate]
-            shorter = next((candidate[: -len(end)] for end in _ENDINGS if candidate.endswith(end)), None)
-            if shorter is None:
-                break
-            candidate = shorter
-    return None
 
 
 def model(name_or_path: str | Path, *, assume: str | None = None) -> Architecture:
@@ -152,18 +118,8 @@ def _is_path(given: str | Path, path: Path) -> bool:
 
 def summary(model_id: str) -> dict[str, Any]:
     """Return a catalog model's sizes as compiled: parameters, context and BF16 KV bytes a token."""
-    sizes: dict[str, Any] = _index()["models"][model_id]["sizes"]
+    sizes: dict[str, Any] = index()["models"][model_id]["sizes"]
     return dict(sizes)
-
-
-def nearest(name: str) -> str:
-    """Return the catalog's names that are nearest to a name, joined; empty when none is near."""
-    from difflib import get_close_matches
-
-    key = name.lower().replace("_", "-")
-    names = _index()["names"]
-    ids = dict.fromkeys(names[match] for match in get_close_matches(key, names, n=6, cutoff=0.6))
-    return join_names(list(ids)[:3])
 
 
 def _unknown(name: str) -> InputError:

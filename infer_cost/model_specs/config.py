@@ -11,6 +11,8 @@ from typing import Any
 
 from infer_cost.errors import InputError, join_names, shorten
 
+NESTING = ("text_config", "llm_config", "language_config")
+"""Keys under which multimodal files keep their language model."""
 MAX_LAYERS = 2_000
 MAX_SIZE = 100_000_000
 """No width, vocabulary or count in a config is larger; beyond it a file is broken or hostile."""

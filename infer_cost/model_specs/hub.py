@@ -103,7 +103,7 @@ def _reason(error: Exception) -> str:
 
 
 def _failed(repo_id: str, what: str, hint: str) -> InputError:
-    from infer_cost.model_specs.catalog import nearest
+    from infer_cost.model_specs.names import nearest
 
     near = nearest(repo_id.rpartition("/")[2])
     return InputError(

@@ -15,8 +15,7 @@ from typing import Any
 
 from infer_cost.hardware_specs.formats import number_format
 from infer_cost.model_specs.architecture import Architecture, Quantization, Role
-from infer_cost.model_specs.config import Config
-from infer_cost.model_specs.readers.registry import NESTING
+from infer_cost.model_specs.config import NESTING, Config
 
 LAYER_ROLES: tuple[Role, ...] = (
     "attention",

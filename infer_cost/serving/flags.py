@@ -45,7 +45,8 @@ def engine_command(plan: Deployment, engine: str, context: int, batch: int, role
 
 def checkpoint(plan: Deployment) -> str:
     """Return the name that an engine finds the model by: its Hugging Face id where the catalog knows it."""
-    from infer_cost.model_specs.catalog import catalog_entry, find
+    from infer_cost.model_specs.catalog import catalog_entry
+    from infer_cost.model_specs.names import find
 
     return catalog_entry(plan.model.name).hf_id if find(plan.model.name) else plan.model.name
 

@@ -12,6 +12,7 @@ from infer_cost.errors import InputError, unknown_name
 from infer_cost.hardware_specs.cautions import cautions
 from infer_cost.hardware_specs.types import Machine
 from infer_cost.model_specs.architecture import Architecture
+from infer_cost.model_specs.names import find
 from infer_cost.roofline.dispatch import Value
 from infer_cost.serving.budget import missing_bytes
 from infer_cost.serving.deployment import (
@@ -210,7 +211,7 @@ def _engine(
 
 def is_catalog_name(model: str, hardware: str) -> bool:
     """Tell whether both names can only mean rows of the bundled catalogs, which never change while we run."""
-    return not model.endswith(".json") and "/" not in model and not hardware.endswith(".toml")
+    return find(model) is not None and not hardware.strip().lower().endswith(".toml")
 
 
 @lru_cache(maxsize=1024)

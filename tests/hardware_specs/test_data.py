@@ -14,7 +14,8 @@ import pytest
 from pydantic import ValidationError
 
 from infer_cost.errors import UnitError
-from infer_cost.hardware_specs.catalog import accelerator, accelerator_ids, hardware, prices, system, system_ids
+from infer_cost.hardware_specs.bundled import accelerator, accelerator_ids, prices, system, system_ids
+from infer_cost.hardware_specs.catalog import hardware
 from infer_cost.hardware_specs.formats import number_formats
 from infer_cost.hardware_specs.infrastructure import figures, sections
 from infer_cost.hardware_specs.types import PRECISIONS, Provenance

@@ -13,8 +13,9 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 from infer_cost.errors import UnknownNameError
-from infer_cost.model_specs.catalog import DATA, catalog_entry, find, model, model_ids, nearest, summary
+from infer_cost.model_specs.catalog import catalog_entry, model, summary
 from infer_cost.model_specs.counts import counts
+from infer_cost.model_specs.names import DATA, find, model_ids, nearest
 from tests.model_specs.support import DATA as FOUND
 
 ROOT = Path(__file__).parent.parent.parent

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from infer_cost.cli.catalog_models import app
 from infer_cost.errors import UnknownNameError
-from infer_cost.model_specs.catalog import model_ids
+from infer_cost.model_specs.names import model_ids
 from tests.model_specs.support import LLAMA
 
 RUNNER = CliRunner()

@@ -107,9 +107,7 @@ def _overlapped(compute: Any, memory: Any, p: float) -> Any:
     return greater * (1.0 + ratio**p) ** (1.0 / p)
 
 
-def kernel_model(
-    accelerator: Accelerator, family: str, precision: str, engine: str = "generic"
-) -> KernelModel:
+def kernel_model(accelerator: Accelerator, family: str, precision: str, engine: str = "generic") -> KernelModel:
     """Return the constants of an operator family: this chip's, or the nearest known ones.
 
     Looks for the chip, then its architecture, its vendor, then any accelerator; at each of them for the

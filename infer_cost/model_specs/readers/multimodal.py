@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any, cast
 
 from infer_cost.model_specs.architecture import Architecture
-from infer_cost.model_specs.config import Config
+from infer_cost.model_specs.config import NESTING, Config
 from infer_cost.model_specs.readers.defaults import filled
-from infer_cost.model_specs.readers.registry import NESTING, READERS
+from infer_cost.model_specs.readers.registry import READERS
 
 TEXT_TYPES = {
     "deepseek_vl_v2": "deepseek_v2",

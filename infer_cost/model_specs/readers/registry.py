@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from infer_cost.errors import InputError, unknown_name
 from infer_cost.model_specs.architecture import Architecture
-from infer_cost.model_specs.config import Config
+from infer_cost.model_specs.config import NESTING, Config
 from infer_cost.model_specs.readers.defaults import filled
 
 _LATENT = ("deepseek_v2", "deepseek_v3", "deepseek_v32", "kimi_k2", "glm_moe_dsa", "mistral4", "minicpm3")
@@ -33,8 +33,6 @@ _DECODER = (
     "qwen3_moe", "seed_oss", "smollm3", "stablelm", "starcoder2",
 )  # fmt: skip
 
-NESTING = ("text_config", "llm_config", "language_config")
-"""Keys under which multimodal files keep their language model."""
 READERS: dict[str, str] = {
     **dict.fromkeys(_DECODER, "decoder"),
     **dict.fromkeys(_LATENT, "latent"),
