@@ -63,12 +63,19 @@ def write_page(content: Content, path: str | Path) -> int:
 
 
 def write_whole(path: Path, content: str) -> int:
-    """Write a text file so that nobody ever sees a part of it; return its bytes."""
+    """Write a text file so that nobody ever sees a part of it; return its bytes.
+
+    A file is written beside its place and moved there; what isn't a file (a pipe, a device) is written to as it is.
+    """
     data = content.encode()
-    unfinished = path.with_name(f"{path.name}.part")
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return len(data)
+    place = path.resolve()
+    unfinished = place.with_name(f"{place.name}.part")
     try:
         unfinished.write_bytes(data)
-        unfinished.replace(path)
+        unfinished.replace(place)
     finally:
         unfinished.unlink(missing_ok=True)
     return len(data)

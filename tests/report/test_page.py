@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -99,6 +100,18 @@ def test_a_page_is_written_whole_or_not_at_all(dense: Content, tmp_path: Path) -
     with pytest.raises(OSError):
         write_page(dense, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_pipes_are_written_to_and_links_followed(dense: Content, tmp_path: Path) -> None:
+    target, link, pipe = tmp_path / "target.html", tmp_path / "link.html", tmp_path / "pipe"
+    link.symlink_to(target)
+    write_page(dense, link)
+    assert link.is_symlink() and target.read_text().startswith("<!doctype html>")
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as reader:
+        size = write_page(dense, pipe)
+        assert reader.stdout is not None and len(reader.stdout.read()) == size
+    assert pipe.is_fifo()
 
 
 def browse(page: Path, address: str = "") -> str:
