@@ -117,13 +117,21 @@ def test_a_batch_without_promises_fills_its_engines() -> None:
 
 
 def test_pools_apart_on_different_machines() -> None:
-    # Prices at which B200 sells the cheaper arithmetic and H200 the cheaper bandwidth.
-    prices = (("h100-sxm", 9.0), ("h200-sxm", 1.4), ("b200-sxm", 2.6))
-    answer = planned(replace(CHAT, rate=300.0), layouts=("apart",), choice={"prices": prices})
-    best = answer.best[0]
-    assert best.layout == "apart" and [pool.role for pool in best.pools] == ["prefill", "decode"]
-    assert [pool.candidate.machine.id for pool in best.pools] == ["b200-sxm", "h200-sxm"]
-    assert best.transfer_s > 0
+    # Between prices at which H200 does nothing and everything, it does what needs bandwidth, B200 what needs arithmetic.
+    mixes = []
+    for price in (0.9, 1.1, 1.2, 1.3, 1.4, 1.6):
+        answer = planned(
+            replace(CHAT, rate=300.0),
+            layouts=("apart",),
+            machines=MACHINES[1:],
+            choice={"prices": (("h200-sxm", price), ("b200-sxm", 2.6))},
+        )
+        best = answer.best[0]
+        assert best.layout == "apart" and [pool.role for pool in best.pools] == ["prefill", "decode"]
+        assert best.transfer_s > 0
+        mixes.append([pool.candidate.machine.id for pool in best.pools])
+    assert ["b200-sxm", "h200-sxm"] in mixes
+    assert ["h200-sxm", "b200-sxm"] not in mixes
 
 
 def test_what_cannot_be_met_names_the_promise_and_by_how_much() -> None:
