@@ -241,7 +241,7 @@ def attention_score_bytes(
 
     Examples
     --------
-    Llama-2-7B, 2,048 tokens in 16 bits, published 302 MB:
+    Llama-2-7B, 2,048 tokens in 16 bits:
 
     >>> round(attention_score_bytes(32, 128, 2048, 2048, 2) / 1e6)
     302

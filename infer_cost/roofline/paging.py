@@ -62,7 +62,7 @@ def kv_waste_paged(tokens: Value, block_size: Value) -> Value:
 
     Examples
     --------
-    Blocks of 16, sequences of 200: the paper's "under 4 %":
+    Blocks of 16, sequences of 200 tokens:
 
     >>> round(kv_waste_paged(200, 16), 4)
     0.0361
