@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
+from importlib import metadata
 
 project = "infer-cost"
 author = "The infer-cost developers"
 project_copyright = author
 try:
-    release = version("infer-cost")
-except PackageNotFoundError:
+    release = metadata.version("infer-cost")
+except metadata.PackageNotFoundError:
     release = ""
 
 extensions = [

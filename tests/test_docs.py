@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib.util
 import sys
 from pathlib import Path
@@ -22,6 +23,19 @@ EXAMPLES = [example for page in docs_examples.documents() for example in docs_ex
 def test_example_prints_what_is_shown(example: docs_examples.Example) -> None:
     printed = docs_examples.run(example.command)
     assert docs_examples.matches(example.shown, printed), f"{example.command}\nprinted:\n{printed}"
+
+
+@pytest.mark.parametrize("page", [p for p in docs_examples.documents() if docs_examples.python_blocks(p)], ids=str)
+def test_python_code_runs(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT / "docs")
+    names: dict[str, object] = {}
+    for block in docs_examples.python_blocks(page):
+        if ">>>" in block:
+            lesson = doctest.DocTestParser().get_doctest(block, names, page.name, str(page), 0)
+            assert doctest.DocTestRunner().run(lesson, clear_globs=False).failed == 0
+            names.update(lesson.globs)
+        else:
+            exec(compile(block, str(page), "exec"), names)
 
 
 def test_the_readme_has_examples() -> None:

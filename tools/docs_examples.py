@@ -35,6 +35,11 @@ def documents() -> list[Path]:
     return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
+def python_blocks(document: Path) -> list[str]:
+    """Return the Python code of a document, block by block."""
+    return re.findall(r"```python\n(.*?)```", document.read_text(encoding="utf-8"), re.DOTALL)
+
+
 def split(body: str) -> list[tuple[str, str]]:
     """Split a block into commands (joined over backslashes) and their outputs."""
     found: list[tuple[str, str]] = []
