@@ -21,8 +21,8 @@ _TRAFFIC = (
     Option("requests", _TEXT, None, "Requests: 20/s, 100k/d; or a number, with --within.", "RATE"),
     Option("output_rate", _TEXT, None, "Output tokens instead: 1B/d.", "RATE"),
     Option("within", _TEXT, None, "A batch: so many --requests, done in this time (8 h).", "TIME"),
-    Option("input_tokens", float, 1024.0, "Prompt tokens of the mean request.", "N"),
-    Option("output_tokens", float, 256.0, "Output tokens of the mean request.", "N"),
+    Option("input_tokens", str, "1024", "Prompt tokens of the mean request (100k).", "N"),
+    Option("output_tokens", str, "256", "Output tokens of the mean request.", "N"),
     Option("input_variation", float, 0.0, "Standard deviation of the prompt lengths over their mean.", "RATIO"),
     Option("output_variation", float, 0.0, "The same of the output lengths.", "RATIO"),
     Option("prefix_reuse", str, "0", "Share of the prompt found in the prefix cache (90%).", "SHARE"),
@@ -110,17 +110,18 @@ def _traffic(options: dict[str, Any]) -> Traffic:
     from infer_cost.planner.traffic import traffic
     from infer_cost.units import parse
 
+    prompt, answer = (parse(options[name], "token", field=name) for name in ("input_tokens", "output_tokens"))
     return traffic(
         rate_of(
             requests=options["requests"],
             output_rate=options["output_rate"],
             within=options["within"],
-            output_tokens=options["output_tokens"],
+            output_tokens=max(answer, 1.0),
             peak_factor=options["peak_factor"],
             growth=options["growth"],
         ),
-        options["input_tokens"],
-        options["output_tokens"],
+        prompt,
+        answer,
         input_variation=options["input_variation"],
         output_variation=options["output_variation"],
         reuse=parse(options["prefix_reuse"], "ratio", field="prefix_reuse"),

@@ -9,7 +9,8 @@ from infer_cost.cli.output import bold, count, dollars, seconds, table, three_di
 
 if TYPE_CHECKING:
     from infer_cost.planner.explain import Flip, Share
-    from infer_cost.planner.plan import Plan, Plans, PoolPlan
+    from infer_cost.planner.plan import Plans
+    from infer_cost.planner.result import Plan, PoolPlan
     from infer_cost.planner.traffic import Promise, Traffic
 
 

@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from infer_cost.planner.capacity import RATE_STEPS, measure
 from infer_cost.planner.curves import Prefills
-from infer_cost.planner.plan import Plan, PoolPlan
+from infer_cost.planner.result import Plan, PoolPlan
 from infer_cost.planner.tails import VALID_UTILIZATION, memory_full
 from infer_cost.planner.traffic import Promise, Traffic
-from infer_cost.planner.units_of_work import RATE_STEPS, measure, promises_of
+from infer_cost.planner.unit import promises_of
 from infer_cost.serving.engine_times import prefill_time, token_time
 from infer_cost.serving.passes import PassTime
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from infer_cost.planner.plan import PoolPlan
+from infer_cost.planner.result import PoolPlan
 from infer_cost.planner.traffic import Traffic
 from infer_cost.serving.deployment import Deployment
 from infer_cost.serving.flags import WRITERS, engine_command

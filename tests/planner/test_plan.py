@@ -16,7 +16,8 @@ from infer_cost.planner.candidates import Choice, default_machines, find_candida
 from infer_cost.planner.demand import prices_of, rate_of
 from infer_cost.planner.explain import binding, estimate_options, first_token_shares, price_flips, token_shares
 from infer_cost.planner.flags import batch_limit, engine_flags
-from infer_cost.planner.plan import Budgets, Plan, Plans, plans
+from infer_cost.planner.plan import Budgets, Plans, plans
+from infer_cost.planner.result import Plan
 from infer_cost.planner.simulation import simulate
 from infer_cost.planner.traffic import Promise, Traffic, promise, traffic
 from infer_cost.serving.estimate import estimate
@@ -117,7 +118,7 @@ def test_a_batch_without_promises_fills_its_engines() -> None:
 
 
 def test_pools_apart_on_different_machines() -> None:
-    # Between prices at which H200 does nothing and everything, it does what needs bandwidth, B200 what needs arithmetic.
+    # Between prices at which H200 does nothing and everything, it decodes and leaves the arithmetic to B200.
     mixes = []
     for price in (0.9, 1.1, 1.2, 1.3, 1.4, 1.6):
         answer = planned(

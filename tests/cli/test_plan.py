@@ -1,0 +1,84 @@
+"""``infer-cost plan`` as a user types it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Run = Callable[[str], Any]
+
+CHAT = (
+    "plan llama-3.1-70b --hardware h100-sxm,h200-sxm --requests 10/s --input-tokens 1k --output-tokens 250 "
+    "--ttft p99=500ms --tpot 30ms"
+)
+
+
+def test_a_chat_service(infer_cost: Run) -> None:
+    answer = infer_cost(CHAT)
+    assert answer.code == 0 and answer.err == ""
+    assert "Why:" in answer.out and "binds on" in answer.out and "runner-up" in answer.out
+    assert "What would change the choice:" in answer.out
+    assert "vllm serve meta-llama/" in answer.out and "infer-cost estimate llama-3.1-70b" in answer.out
+
+
+def test_its_document(infer_cost: Run) -> None:
+    document = infer_cost(f"{CHAT} --json --flags vllm,sglang,trtllm --top 2").json
+    best = document["plans"][0]
+    assert len(document["plans"]) == 2
+    assert {
+        item["metric"]: item["seconds"] <= limit for item, limit in zip(best["percentiles"], (0.5, 0.03), strict=True)
+    }
+    assert best["percentiles"][1]["percentile"] == 99
+    assert best["usd_per_hour"] <= document["plans"][1]["usd_per_hour"]
+    engines = [command["engine"] for command in document["commands"]]
+    assert set(engines) == {"vllm", "sglang", "trtllm"}
+
+
+def test_the_estimate_that_it_names_agrees(infer_cost: Run) -> None:
+    answer = infer_cost(f"{CHAT} --layout together")
+    line = next(line.strip() for line in answer.out.splitlines() if line.strip().startswith("infer-cost estimate"))
+    single = infer_cost(f"{line.removeprefix('infer-cost ')} --json").json
+    planned = infer_cost(f"{CHAT} --layout together --json").json["plans"][0]["pools"][0]
+    assert planned["tpot_mean_s"] == pytest.approx(single["tpot_s"]["expected"], rel=0.03)
+    assert planned["in_flight"] == single["concurrency"]
+    assert shlex.split(line)
+
+
+def test_a_batch_by_the_morning(infer_cost: Run) -> None:
+    document = infer_cost("plan llama-3.1-8b --hardware l40s,h100-sxm --requests 2M --within 8h --json").json
+    assert document["promises"] == [] and document["requests_per_s"] == pytest.approx(2e6 / 28800)
+
+
+def test_what_cannot_be_met_leaves_with_1(infer_cost: Run) -> None:
+    answer = infer_cost(CHAT.replace("30ms", "1ms"))
+    assert answer.code == 1 and "TPOT p99" in answer.err and len(answer.err.splitlines()) <= 2
+    answer = infer_cost(f"{CHAT} --max-gpus 1 --json")
+    assert answer.code == 1 and answer.json["error"]["field"] == "max_gpus"
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ("--requests none", "requests"),
+        ("--output-rate 1B/d", "one way"),
+        ("--ttft p100=1s", "p1 to p99.99"),
+        ("--layout beside", "unknown layout"),
+        ("--flags tgi", "unknown engine"),
+        ("--prefix-reuse 200%", "reuse"),
+        ("--tp 3", "doesn't divide"),
+        ("--burstiness 0", "burstiness"),
+        ("--hardware gaudi3 --hardware h100-smx", "did you mean"),
+        ("--price-per-gpu-hour nochip=3", "unknown hardware"),
+        ("--max-power 3GB", "max_power"),
+        ("--top 0", "top"),
+        ("--spare -1", "spare"),
+        ("--engine vlm", "did you mean"),
+    ],
+)
+def test_bad_input_leaves_with_2_and_a_line_or_two(infer_cost: Run, change: str, says: str) -> None:
+    answer = infer_cost(f"{CHAT} {change}")
+    assert answer.code == 2
+    assert says in answer.err and len(answer.err.splitlines()) <= 2 and answer.out == ""
