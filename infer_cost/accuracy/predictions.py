@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from infer_cost.accuracy.measurements import Measurement
 from infer_cost.accuracy.questions import question_of, replicas_of
 from infer_cost.errors import InferCostError
+from infer_cost.serving.budget import sequences_that_run
 from infer_cost.serving.engines import EngineProfile
 from infer_cost.serving.estimate import state_of
-from infer_cost.serving.budget import sequences_that_run
 from infer_cost.serving.ranges import Range, rate_range, spreads, time_range
 from infer_cost.serving.scenario import Scenario
 from infer_cost.serving.static_batch import static_state

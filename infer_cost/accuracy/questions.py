@@ -60,6 +60,15 @@ FORMATS = {"EXL2 2.5 bpw": "q2_k", "EXL2 3.0 bpw": "q3_k_s", "EXL2 4.0 bpw": "q4
 width."""
 
 
+UNSTATED_OUTPUT = 128
+"""Tokens generated where a table doesn't say: enough for a mean time per token."""
+
+
+def weights_of(row: Measurement) -> str | None:
+    """Return the weight format by the catalog's name, None for the checkpoint's own."""
+    return FORMATS.get(row.weights, row.weights) or None
+
+
 def profile_of(row: Measurement) -> EngineProfile:
     """Return the engine's profile, as old as the version that ran."""
     name = row.engine.lower()
@@ -107,7 +116,7 @@ def question_of(
     """
     load = {
         "input_tokens": max(1, round(row.input_tokens or 1)),
-        "output_tokens": max(1, round(row.output_tokens or 1)),
+        "output_tokens": max(1, round(row.output_tokens or UNSTATED_OUTPUT)),
         "concurrency": row.concurrency or 1,
     }
     options: dict[str, Any] = {**load, **speculation_of(row), "must_fit": must_fit}
@@ -125,7 +134,7 @@ def question_of(
     return _scenario(
         row.model,
         MACHINES.get(row.hardware, row.hardware),
-        FORMATS.get(row.weights, row.weights) or None,
+        weights_of(row),
         row.kv,
         engine,
         tuple(sorted(options.items())),
@@ -188,7 +197,7 @@ def _weight_bytes(model: str, weights: str | None) -> float:
 def _holds(row: Measurement, gpus: int) -> bool:
     """Tell whether the weights leave a fifth of the memory free on so many GPUs."""
     usable = find_hardware(row.hardware).accelerator.usable_memory_bytes
-    return _weight_bytes(row.model, row.weights or None) < 0.8 * gpus * usable
+    return _weight_bytes(row.model, weights_of(row)) < 0.8 * gpus * usable
 
 
 def speculation_of(row: Measurement) -> dict[str, Any]:

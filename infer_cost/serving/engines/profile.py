@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import tomllib
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from infer_cost.errors import unknown_name
+from infer_cost.checks import finite
+from infer_cost.errors import InputError, unknown_name
 from infer_cost.hardware_specs.efficiency import architecture_group
 from infer_cost.serving.engines.constants import constants_by_engine
 
@@ -66,6 +68,8 @@ class EngineProfile:
     runtime_reserve_bytes: float
     """Memory that the runtime holds on each GPU: context, graphs, communication buffers."""
     notes: tuple[str, ...] = ()
+    own: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """Constants calibrated by the user: they hold whatever the accelerator."""
 
     @property
     def overhead(self) -> float:
@@ -82,8 +86,8 @@ class EngineProfile:
         group = architecture_group(architecture)
         for key in ((self.id, group), (self.id, ""), ("generic", "")):
             if key in fitted:
-                return replace(self, **fitted[key])
-        return self
+                return replace(self, **{**fitted[key], **self.own})
+        return replace(self, **self.own)
 
 
 def engine_profiles() -> dict[str, EngineProfile]:
@@ -92,17 +96,35 @@ def engine_profiles() -> dict[str, EngineProfile]:
 
 
 def engine_profile(name: str) -> EngineProfile:
-    """Return one engine by id or alias.
+    """Return one engine by id or alias, or read it from a TOML file that ``infer-cost calibrate`` wrote.
 
     >>> engine_profile("vLLM").id
     'vllm'
     """
+    if name.endswith(".toml"):
+        return _from_file(Path(name))
     profiles, aliases = _load(), _aliases()
     key = name.strip().lower().replace(" ", "-").replace("_", "-")
     key = aliases.get(key, key)
     if key not in profiles:
         raise unknown_name("engine", name, [*profiles, *aliases], field="engine")
     return profiles[key]
+
+
+def _from_file(path: Path) -> EngineProfile:
+    """Read ``base`` (a known engine), ``name`` and ``[constants]`` from a file."""
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"can't read engine file {path}: {error}", field="engine", value=str(path)) from None
+    base = engine_profile(str(raw.get("base", "generic")))
+    constants = raw.get("constants")
+    known = {name for constants in constants_by_engine().values() for name in constants}
+    if not isinstance(constants, dict) or set(constants) - known:
+        wrong = ", ".join(sorted(set(constants) - known)) if isinstance(constants, dict) else "no [constants]"
+        raise InputError(f"{path.name}: {wrong}", field="engine", value=str(path), allowed=", ".join(sorted(known)))
+    own = {name: finite(name, value, high=1e3) for name, value in constants.items()}
+    return replace(base, name=str(raw.get("name", path.stem)), own=own)
 
 
 @cache

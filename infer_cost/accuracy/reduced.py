@@ -1,0 +1,269 @@
+"""The serving model reduced to what its fitted constants multiply, and their fit by least squares.
+
+The constants enter times almost linearly. A row is reduced once to sums over its operators (:class:`Features`); the
+fit then works on arrays and takes no time. A test holds the reduced model against the full one. Only fits import
+this module: it needs numpy and scipy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from infer_cost.accuracy.measurements import Measurement
+from infer_cost.accuracy.questions import question_of
+from infer_cost.serving.budget import sequences_that_run
+from infer_cost.serving.engine_times import decode_load, prompts_in_a_pass
+from infer_cost.serving.engines import EngineProfile
+from infer_cost.serving.operators import Load
+from infer_cost.serving.passes import operator_times, transfer_time
+from infer_cost.serving.program import Program
+from infer_cost.serving.steady import CROWD_GROWTH, CROWD_LOAD
+
+Array = NDArray[np.float64]
+
+FITTED = (
+    "kernel_factor",
+    "expert_prefill_factor",
+    "floor_share",
+    "latent_kernels_per_layer",
+    "host_sequence_s",
+    "interference_share",
+    "yearly_gain",
+    "host_request_s",
+    "eager_layer_s",
+    "crowding",
+)
+# What an engine is expected to be before any of its rows is seen, and how far it may stray (one deviation).
+EXPECTED = np.array([1.0, 1.3, 0.75, 5.0, 4e-6, 0.95, 0.5, 25e-3, 0.8e-3, 0.25])
+STRAY = np.array([0.07, 0.3, 0.2, 4.0, 4e-6, 0.08, 0.2, 15e-3, 0.4e-3, 0.2])
+TPOT_SCATTER, TTFT_SCATTER = 0.05, 0.12
+PRIOR_WEIGHT = 1.5
+LEAST = np.array([0.25] * 9 + [0.0])  # of what is expected: what costs time costs some; arrivals may not crowd
+
+
+@dataclass(frozen=True)
+class Pass:
+    """Sums over the operators of one pass, in seconds; what constants multiply."""
+
+    floors: float
+    busy: float
+    experts: float
+    """Part of ``busy``."""
+    latent_floor: float
+    latent_busy: float
+    transfers: float
+
+
+@dataclass(frozen=True)
+class Features:
+    """A row, reduced to what the constants multiply."""
+
+    decode: Pass
+    prefill: Pass
+    """With one prompt."""
+    packed: Pass
+    """With as many prompts as the token budget holds."""
+    most: float
+    """Prompts in a packed pass."""
+    together: float
+    """Prompts that share a pass."""
+    chunks: float
+    layers: float
+    sequences: float
+    """Running on one rank."""
+    stages: float
+    steps: float
+    age: float
+    host_step: float
+    queued: float
+    """1 where some requests wait for room in the cache: their time to first token isn't the fit's business."""
+
+
+def reduce_pass(program: Program, load: Load, latent_layers: float) -> Pass:
+    """Sum a pass; its layers' small kernels apart, and once more for the layers with latent attention."""
+    floors = busy = experts = small_floor = small_busy = launches = 0.0
+    for share in operator_times(program, load):
+        if share.name == "small kernels":
+            small_floor += share.floor_s
+            small_busy += share.busy_s
+            launches += share.launches
+        else:
+            floors += share.floor_s
+            busy += share.busy_s
+            experts += share.busy_s if share.name == "experts" else 0.0
+    latent = latent_layers / launches if launches else 0.0
+    return Pass(
+        floors + small_floor,
+        busy + small_busy,
+        experts,
+        latent * small_floor,
+        latent * small_busy,
+        float(sum(transfer_time(program, load))),
+    )
+
+
+def neutral(_row: Measurement, engine: EngineProfile) -> EngineProfile:
+    """Return the profile with constants that leave the sums as they are."""
+    return replace(
+        engine,
+        kernel_factor=1.0,
+        expert_prefill_factor=1.0,
+        floor_share=1.0,
+        latent_kernels_per_layer=0.0,
+        yearly_gain=0.0,
+        eager_layer_s=0.0,
+    )
+
+
+def features_of(row: Measurement) -> Features:
+    """Reduce a row."""
+    question = question_of(row, profile=neutral)
+    engine, requests = question.engine, question.requests
+    plan = engine.deployment
+    latent = float(sum(g.count for g in plan.model.groups if g.layer.mixer.kind == "latent_attention"))
+    held = requests.input_tokens + requests.output_tokens * plan.engine.output_reserve
+    running = max(1.0, min(float(requests.concurrency), float(sequences_that_run(plan, float(held)))))
+    steps = max(requests.output_tokens - 1.0, 1.0)
+    most = float(prompts_in_a_pass(engine, float(requests.input_tokens)))
+    chunks = max(1.0, float(np.ceil(requests.input_tokens / plan.max_batched_tokens)))
+    size = requests.input_tokens / chunks
+    prefill, packed = (Load(prompts, size, size * (chunks - 1) / 2, False, 1) for prompts in (1.0, most))
+    decode = decode_load(engine, running, requests.input_tokens + requests.output_tokens / 2)
+    return Features(
+        decode=reduce_pass(engine.decode, decode, latent),
+        prefill=reduce_pass(engine.prefill, prefill, latent),
+        packed=reduce_pass(engine.prefill, packed, latent),
+        most=most,
+        together=min(max(running / plan.parallel.dp / steps, 1.0), most),
+        chunks=chunks,
+        layers=float(plan.model.layers),
+        sequences=max(running / plan.parallel.dp, 1.0),
+        stages=float(plan.parallel.pp),
+        steps=steps,
+        age=plan.engine.age_years,
+        host_step=plan.engine.host_step_s,
+        queued=float(running < 0.99 * requests.concurrency),
+    )
+
+
+class Table:
+    """Rows as arrays: their features, and what was measured (NaN where nothing was)."""
+
+    def __init__(self, rows: Sequence[Measurement], features: Sequence[Features]) -> None:
+        self.rows = list(rows)
+        self.features = list(features)
+        self.tpot = np.array([row.metrics.get("tpot_s", np.nan) for row in rows])
+        self.ttft = np.array([row.metrics.get("ttft_s", np.nan) for row in rows])
+        self.decode = _columns([f.decode for f in features])
+        self.prefill = _columns([f.prefill for f in features])
+        self.packed = _columns([f.packed for f in features])
+        self.other = _columns(features, skip=("decode", "prefill", "packed"))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def where(self, keep: NDArray[np.bool_]) -> Table:
+        """Return the rows that ``keep`` marks."""
+        chosen = np.flatnonzero(keep)
+        return Table([self.rows[i] for i in chosen], [self.features[i] for i in chosen])
+
+
+def _columns(items: Sequence[Pass] | Sequence[Features], skip: Sequence[str] = ()) -> dict[str, Array]:
+    kind = type(items[0]) if items else Pass
+    names = [field.name for field in fields(kind) if field.name not in skip]
+    return {name: np.array([getattr(item, name) for item in items]) for name in names}
+
+
+def predict(constants: Array, table: Table) -> tuple[Array, Array]:
+    """Return TPOT and TTFT of the reduced model."""
+    kernel, experts, share, latent, sequence, interference, gain, request, eager, crowding = constants
+    o = table.other
+    overhead = np.exp(gain * o["age"])
+
+    def gpu(p: dict[str, Array]) -> Array:
+        floors = p["floors"] + latent * p["latent_floor"]
+        busy = p["busy"] + latent * p["latent_busy"]
+        return np.asarray(share * overhead * floors + kernel * busy + p["transfers"])
+
+    launching = eager * overhead * o["layers"]
+
+    def prefill(p: dict[str, Array]) -> Array:
+        running = gpu(p) + kernel * (experts - 1.0) * p["experts"]
+        return np.asarray(o["chunks"] * (running**4 + launching**4) ** 0.25 / o["stages"])
+
+    single = prefill(table.prefill)
+    each = (prefill(table.packed) - single) / np.maximum(o["most"] - 1.0, 1e-9)
+    own = single + (o["together"] - 1.0) * each
+    occupancy = own / o["together"]
+    step = gpu(table.decode) + overhead * (o["host_step"] + sequence * o["sequences"])
+    others = o["sequences"] - 1.0
+    lost = interference * others * occupancy / o["steps"]
+    busy = o["sequences"] * occupancy / (o["steps"] * (step + lost) + occupancy)
+    ahead = np.minimum(crowding * others**CROWD_GROWTH * np.minimum(busy, 1.0) ** CROWD_LOAD, others)
+    wait = np.where(others > 0, step / 2 + ahead * occupancy, 0.0)
+    return step + lost, request + wait + own
+
+
+def errors(constants: Array, table: Table) -> tuple[Array, Array]:
+    """Logarithms of predicted over measured TPOT and TTFT; NaN where nothing was measured or requests queued."""
+    tpot, ttft = predict(constants, table)
+    return np.log(tpot / table.tpot), np.where(table.other["queued"] > 0, np.nan, np.log(ttft / table.ttft))
+
+
+def fit(table: Table, expected: Array = EXPECTED, free: NDArray[np.bool_] | None = None) -> Array:
+    """Fit constants to rows of one engine, held near what is expected.
+
+    Parameters
+    ----------
+    table : Table
+        The rows
+    expected : array
+        Where each constant starts and is held
+    free : array of bool, optional
+        Constants that are fitted; all by default
+
+    Returns
+    -------
+    array
+        The constants, those that aren't free as expected
+    """
+    from scipy.optimize import least_squares
+
+    chosen = np.ones(len(expected), dtype=bool) if free is None else free
+
+    def whole(x: Array) -> Array:
+        constants = expected.copy()
+        constants[chosen] = x * STRAY[chosen]
+        return constants
+
+    def residuals(x: Array) -> Array:
+        return np.concatenate([scaled_errors(whole(x), table), (x - start) * PRIOR_WEIGHT])
+
+    start = expected[chosen] / STRAY[chosen]
+    least = np.minimum(LEAST * EXPECTED, expected)[chosen] / STRAY[chosen]
+    found = least_squares(residuals, start, bounds=(least, np.inf), loss="soft_l1")
+    return whole(np.asarray(found.x))
+
+
+def scaled_errors(constants: Array, table: Table) -> Array:
+    """Errors over the scatter that they are expected to have."""
+    tpot, ttft = errors(constants, table)
+    found = np.concatenate([tpot / TPOT_SCATTER, ttft / TTFT_SCATTER])
+    return np.asarray(found[np.isfinite(found)])
+
+
+def determined(constants: Array, table: Table) -> Array:
+    """Return how much of each constant's uncertainty the rows leave: 1 nothing learnt, 0 known exactly.
+
+    From the curvature of the errors at the constants, against that of what is expected beforehand.
+    """
+    step = 1e-3 * STRAY
+    slopes = np.column_stack(
+        [(scaled_errors(constants + s, table) - scaled_errors(constants - s, table)) / 2e-3 for s in np.diag(step)]
+    )
+    information = slopes.T @ slopes + PRIOR_WEIGHT**2 * np.eye(len(constants))
+    return np.asarray(np.sqrt(np.diag(np.linalg.inv(information))) * PRIOR_WEIGHT)
