@@ -7,7 +7,7 @@ into the formula, and only what reproduces the value is an answer.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -111,7 +111,7 @@ def solve(name: str, unknown: str, values: Mapping[str, str | float]) -> Solutio
         closed, method = None, "bisection"
         fitting = list(_bisection(at, target, upper))[:1]
     if not fitting:
-        raise CannotBeMetError(_impossible(described, wanted.name, target, at, upper), field=wanted.name)
+        raise CannotBeMetError(_impossible(described, wanted.name, target, map(at, _grid(upper))), field=wanted.name)
     conditions = [described.validity]
     if method == "bisection":
         conditions += _flat(wanted.name, at, fitting[0], upper)
@@ -272,7 +272,7 @@ def _search(
 
     high = next((count for count in _doubling() if reached(count)), None)
     if high is None:
-        raise CannotBeMetError(_impossible(described, unknown, target, at, math.inf), field=unknown)
+        raise CannotBeMetError(_impossible(described, unknown, target, map(at, _doubling())), field=unknown)
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
@@ -297,9 +297,9 @@ def _doubling() -> Iterator[int]:
         count *= 2
 
 
-def _impossible(described: Formula, unknown: str, target: float, at: Callable[[float], float], upper: float) -> str:
+def _impossible(described: Formula, unknown: str, target: float, tried: Iterable[float]) -> str:
     """Say that there is no such value, and between which values the formula lies."""
-    reachable = [value for value in map(at, _grid(upper)) if not math.isnan(value)]
+    reachable = [value for value in tried if not math.isnan(value)]
     if not reachable:
         return no_answer(described)
     span = f"{described.name} lies between {short(min(reachable))} and {short(max(reachable))}"
