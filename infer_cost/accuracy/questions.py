@@ -38,30 +38,14 @@ VERSION_YEARS = {
 """Release dates of engine versions, for rows that have no date (one source: the projects' release lists;
 recalled)."""
 
-ENGINES = {
-    "trtllm": "trtllm",
-    "trtllm-dynamo": "trtllm",
-    "nim-trtllm": "trtllm",
-    "nim (tensorrt-llm)": "trtllm",
-    "tensorrt-llm": "trtllm",
-    "tensorrt-llm (pytorch backend)": "trtllm",
-    "vllm": "vllm",
-    "vllm-dynamo": "vllm",
-    "sglang": "sglang",
-    "sglang-dynamo": "sglang",
-    "sglang-mori": "sglang",
-}
-"""Profiles for the engines' names in published tables; any other name is asked for as it is, then
-``generic``."""
-
 MACHINES = {"gh200": "gh200-96gb"}
 FORMATS = {"EXL2 2.5 bpw": "q2_k", "EXL2 3.0 bpw": "q3_k_s", "EXL2 4.0 bpw": "q4_0", "EXL2 5.0 bpw": "q5_k_s"}
 """Names in published tables that the catalog refuses as ambiguous, and formats that it knows under their
 width."""
 
 
-UNSTATED_OUTPUT = 128
-"""Tokens generated where a table doesn't say: enough for a mean time per token."""
+UNSTATED_INPUT, UNSTATED_OUTPUT = 512, 128
+"""Lengths where a table doesn't say: what the benchmarks of single streams run by default."""
 
 
 def weights_of(row: Measurement) -> str | None:
@@ -71,9 +55,8 @@ def weights_of(row: Measurement) -> str | None:
 
 def profile_of(row: Measurement) -> EngineProfile:
     """Return the engine's profile, as old as the version that ran."""
-    name = row.engine.lower()
     try:
-        profile = engine_profile(ENGINES.get(name, name))
+        profile = engine_profile(row.engine)
     except InferCostError:
         profile = engine_profile("generic")
     generation = find_hardware(MACHINES.get(row.hardware, row.hardware)).accelerator.architecture
@@ -115,7 +98,7 @@ def question_of(
         For a model or machine that no catalog knows, or a row that contradicts itself.
     """
     load = {
-        "input_tokens": max(1, round(row.input_tokens or 1)),
+        "input_tokens": max(1, round(row.input_tokens or UNSTATED_INPUT)),
         "output_tokens": max(1, round(row.output_tokens or UNSTATED_OUTPUT)),
         "concurrency": row.concurrency or 1,
     }

@@ -113,10 +113,9 @@ def engine_profile(name: str) -> EngineProfile:
 
 def _from_file(path: Path) -> EngineProfile:
     """Read ``base`` (a known engine), ``name`` and ``[constants]`` from a file."""
-    try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"can't read engine file {path}: {error}", field="engine", value=str(path)) from None
+    from infer_cost.files import read_toml
+
+    raw = read_toml(path, field="engine", what="an engine file in TOML")
     base = engine_profile(str(raw.get("base", "generic")))
     constants = raw.get("constants")
     known = {name for constants in constants_by_engine().values() for name in constants}
