@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from infer_cost.errors import InputError, unknown_name
 from infer_cost.hardware_specs.infrastructure import Figure, figure, figures
@@ -80,7 +80,7 @@ def purchase(machine: Machine) -> Figure:
 
 @cache
 def _own() -> Mapping[str, Figure]:
-    text = (files("infer_cost.economics") / "data" / "defaults.toml").read_text("utf-8")
+    text = (Path(__file__).parent / "data" / "defaults.toml").read_text("utf-8")
     return {
         key: Figure(
             key,

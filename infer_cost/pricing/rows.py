@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from infer_cost.pricing.rates import WEEKDAYS, Layer, Prices, Rates, Tier, Valid
 @cache
 def overlay_rows() -> tuple[Rates, ...]:
     """Return the rows of the bundled overlay: what the upstream package lacks or can't say."""
-    text = (files("infer_cost.pricing") / "data" / "overlay.toml").read_text("utf-8")
+    text = (Path(__file__).parent / "data" / "overlay.toml").read_text("utf-8")
     return _rows(tomllib.loads(text, parse_float=Decimal), "bundled overlay")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
-from importlib import resources
+from pathlib import Path
 from typing import Literal
 
 from infer_cost.hardware_specs.types import Accelerator
@@ -49,7 +49,7 @@ def scopes(accelerator: Accelerator) -> tuple[tuple[Level, str], ...]:
 
 def read_rows(name: str) -> Iterator[dict[str, str]]:
     """Yield the rows of a data file that lies beside this module."""
-    with resources.files(__package__).joinpath(name).open(encoding="utf-8") as file:
+    with (Path(__file__).parent / name).open(encoding="utf-8") as file:
         yield from csv.DictReader(file)
 
 
