@@ -57,6 +57,17 @@ def command(
     by: Annotated[
         str, typer.Option(help="The column that --top goes by.", metavar="COLUMN")
     ] = "cost_per_million_output_tokens_usd",
+    front: Annotated[
+        str | None,
+        typer.Option(help="Keep what nothing beats in two results: speed, cost, first-token or X,Y.", metavar="VIEW"),
+    ] = None,
+    each: Annotated[
+        str, typer.Option(help="The option that has a front for each value; none for one.", metavar="OPTION")
+    ] = "hardware",
+    chart: Annotated[bool, typer.Option("--chart", help="Draw the fronts.")] = False,
+    svg: Annotated[
+        Path | None, typer.Option(help="Draw the fronts into a file: .svg or .html.", metavar="FILE")
+    ] = None,
     workers: Annotated[int, typer.Option(help="Processes to spread over.", metavar="N")] = 1,
     as_json: Json = False,
     **options: Any,
@@ -67,7 +78,10 @@ def command(
     --where "tpot_s < 30 ms" --top 5
     """
     from infer_cost.planner.grid import grid, grid_file
+    from infer_cost.planner.pareto import front_pair
     from infer_cost.planner.sweep import sweep
+
+    pair = front_pair(front or "speed") if front or chart or svg else None
 
     overrides = pairs(options.pop("set_"), "set")
     options["hardware"] = ",".join(options["hardware"]) or None
@@ -81,6 +95,8 @@ def command(
             where=where,
             top=top,
             by=by,
+            front=pair,
+            each=None if each == "none" else each,
             workers=workers,
             limit=_IN_JSON if as_json else _SHOWN,
             progress=bar.advance if bar.visible else None,
@@ -89,7 +105,15 @@ def command(
         emit_json(_document(answer, output))
     else:
         varying = [name for name, values in made.axes.items() if len(values) > 1]
-        _print(answer, varying, output, top=top is not None)
+        _print(answer, varying, output, whole=top is not None or pair is not None)
+        if chart and pair:
+            from infer_cost.cli.front_charts import draw
+
+            print("\n" + draw(answer, pair, each))
+    if svg and pair:
+        from infer_cost.cli.front_charts import write
+
+        write(svg, answer, pair, each)
 
 
 def _document(answer: SweepResult, output: Path | None) -> dict[str, Any]:
@@ -106,7 +130,7 @@ def _document(answer: SweepResult, output: Path | None) -> dict[str, Any]:
     }
 
 
-def _print(answer: SweepResult, varying: list[str], output: Path | None, *, top: bool) -> None:
+def _print(answer: SweepResult, varying: list[str], output: Path | None, *, whole: bool) -> None:
     if answer.rows:
         if "gpus" not in varying and set(varying) & {"tp", "pp", "dp"}:
             varying = [*varying, "gpus"]
@@ -123,7 +147,9 @@ def _print(answer: SweepResult, varying: list[str], output: Path | None, *, top:
         print(wrap(f"- {count(number)} left out: {reason}"))
     if output:
         print(bold(f"Written to {output}"))
-    elif answer.kept > len(answer.rows[:_SHOWN]) and not top:
+    elif whole and len(answer.rows) > _SHOWN:
+        print(f"Shown are {_SHOWN} of {len(answer.rows)} rows; -o FILE writes all.")
+    elif not whole and answer.kept > _SHOWN:
         print("Shown are the first; -o FILE writes all, --top N sorts.")
 
 

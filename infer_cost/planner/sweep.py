@@ -14,8 +14,9 @@ from typing import Any
 
 from infer_cost.errors import InputError
 from infer_cost.planner.evaluate import Block, evaluate_chunk
-from infer_cost.planner.filters import best, conditions, keep, select
+from infer_cost.planner.filters import conditions, keep
 from infer_cost.planner.grid import Chunk, Grid
+from infer_cost.planner.keepers import Best, First, Fronts, Keeper
 from infer_cost.planner.outputs import open_output, partial
 from infer_cost.planner.rows import columns_of, row_values
 
@@ -56,7 +57,7 @@ class SweepResult:
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
-    """The best rows where ``top`` was given, otherwise the first ``limit`` ones that were kept."""
+    """The best rows or the fronts where these were asked for, otherwise the first ``limit`` ones that were kept."""
     total: int
     kept: int
     fitting: int
@@ -71,6 +72,8 @@ def sweep(
     where: Sequence[str] = (),
     top: int | None = None,
     by: str = "cost_per_million_output_tokens_usd",
+    front: tuple[str, str] | None = None,
+    each: str | None = "hardware",
     workers: int = 1,
     limit: int = 1000,
     progress: Progress | None = None,
@@ -90,6 +93,10 @@ def sweep(
         Keep the best rows only.
     by : str
         The column that decides which rows are best; rates are best when high, all else when low.
+    front : pair of str, optional
+        Keep only the rows that no other one beats in these two results, see :mod:`infer_cost.planner.pareto`.
+    each : str, optional
+        The option that has a front for each of its values; None for one front.
     workers : int
         Processes. The rows are the same, and in the same order, for any number.
     limit : int
@@ -116,32 +123,33 @@ def sweep(
     """
     columns = columns_of(grid)
     wanted = conditions(where, columns)
-    _check(columns, top, by, workers)
-    best_rows = _Best(top, by, columns) if top else None
-    first = _First(limit, columns) if not output and not best_rows else None
-    journal = _Journal(output, grid, where, top, by) if output else None
-    start, position, tally = journal.resume(best_rows) if journal else (0, None, Tally())
-    sink = open_output(output, columns, position) if output and not best_rows else None
+    _check(columns, top, by, front, each, workers)
+    keeper: Keeper | None = Best(top, by) if top else Fronts(front, each) if front else None
+    first = First(limit, columns) if not output and not keeper else None
+    journal = _Journal(output, grid, [*where, top, by, front, each]) if output else None
+    start, position, tally = journal.resume(keeper) if journal else (0, None, Tally())
+    sink = open_output(output, columns, position) if output and not keeper else None
     saved = monotonic()
     total = grid.rows
     with _mapper(workers) as evaluate:
         for number, block in enumerate(evaluate(islice(grid.chunks(), start, None)), start):
             kept = keep(block, wanted)
             tally.count(block, kept)
-            for receiver in (best_rows, first, sink):
+            for receiver in (keeper, first, sink):
                 if receiver is not None and kept.rows:
                     receiver.write(kept)
             if journal and monotonic() - saved >= _SAVED_EVERY_S:
-                journal.record(number + 1, sink.position() if sink else 0, tally, best_rows)
+                journal.record(number + 1, sink.position() if sink else 0, tally, keeper)
                 saved = monotonic()
             if progress:
                 progress(tally.done, total)
     _require_sense(tally)
-    rows = best_rows.rows() if best_rows else first.rows if first else ()
-    if output and best_rows:
+    blocks = keeper.blocks() if keeper else []
+    rows = [next(row_values(block, columns)) for block in blocks] if not first else first.rows
+    if output and keeper:
         sink = open_output(output, columns)
-        for row in best_rows.blocks():
-            sink.write(row)
+        for block in blocks:
+            sink.write(block)
     if sink:
         sink.close()
     if journal:
@@ -151,7 +159,14 @@ def sweep(
     )
 
 
-def _check(columns: Sequence[str], top: int | None, by: str, workers: int) -> None:
+def _check(
+    columns: Sequence[str],
+    top: int | None,
+    by: str,
+    front: tuple[str, str] | None,
+    each: str | None,
+    workers: int,
+) -> None:
     from infer_cost.checks import whole
     from infer_cost.errors import unknown_name
     from infer_cost.planner.grid import option_kinds
@@ -159,6 +174,10 @@ def _check(columns: Sequence[str], top: int | None, by: str, workers: int) -> No
     whole("workers", workers, high=1024)
     if top is not None:
         whole("top", top, high=MAX_TOP)
+        if front is not None:
+            raise InputError("top and front exclude each other", field="front", allowed="one of them")
+    if front is not None and each is not None and each not in columns:
+        raise unknown_name("column", each, columns, field="each", hint=f"columns: {', '.join(columns)}")
     texts = [name for name, kind in option_kinds().items() if kind == "str"]
     numeric = [name for name in columns if name not in (*texts, "limited_by")]
     if by not in numeric:
@@ -193,78 +212,25 @@ def _mapper(workers: int) -> Iterator[Callable[[Iterator[Chunk]], Iterator[Block
         yield ordered
 
 
-class _First:
-    """The first rows of a sweep."""
-
-    def __init__(self, limit: int, columns: Sequence[str]) -> None:
-        self.limit, self.columns = limit, columns
-        self.rows: list[tuple[Any, ...]] = []
-
-    def write(self, block: Block) -> None:
-        room = self.limit - len(self.rows)
-        if room > 0:
-            self.rows.extend(islice(row_values(block, self.columns), room))
-
-
-class _Best:
-    """The best rows of a sweep, best first; of equals the one that came first."""
-
-    def __init__(self, count: int, by: str, columns: Sequence[str]) -> None:
-        self.count, self.by, self.columns = count, by, columns
-        self.held: list[tuple[float, int, Block]] = []
-        """Key, order of arrival, and a block of one row."""
-        self.arrived = 0
-
-    def write(self, block: Block) -> None:
-        import numpy as np
-
-        rows, keys = best(block, self.count, self.by)
-        if len(self.held) == self.count and keys[0] >= self.held[-1][0]:
-            return
-        found = [(float(key), self.arrived + place, select(rows, np.array([place]))) for place, key in enumerate(keys)]
-        self.arrived += len(found)
-        self.held = sorted([*self.held, *found], key=lambda item: item[:2])[: self.count]
-
-    def blocks(self) -> list[Block]:
-        return [block for _, _, block in self.held]
-
-    def rows(self) -> list[tuple[Any, ...]]:
-        return [next(row_values(block, self.columns)) for block in self.blocks()]
-
-    def state(self) -> list[Any]:
-        return [
-            [key, order, block.constants, {name: values.tolist() for name, values in block.columns.items()}]
-            for key, order, block in self.held
-        ]
-
-    def restore(self, state: list[Any]) -> None:
-        import numpy as np
-
-        for key, order, constants, columns in state:
-            arrays = {name: np.array(values) for name, values in columns.items()}
-            self.held.append((key, order, Block(constants, arrays, 1)))
-            self.arrived = max(self.arrived, order + 1)
-
-
 class _Journal:
     """How far a sweep has got, in a file beside its output."""
 
-    def __init__(self, output: Path, grid: Grid, where: Sequence[str], top: int | None, by: str) -> None:
+    def __init__(self, output: Path, grid: Grid, asked: Sequence[Any]) -> None:
         self.output = output
         self.path = output.with_name(output.name + ".progress")
-        self.identity = _identity(grid, where, top, by)
+        self.identity = _identity(grid, asked)
 
-    def resume(self, best_rows: _Best | None) -> tuple[int, int | None, Tally]:
+    def resume(self, keeper: Keeper | None) -> tuple[int, int | None, Tally]:
         """Return the chunk and position to go on from, and the tally so far; from the start without a record."""
         try:
             record = json.loads(self.path.read_text())
         except (OSError, ValueError):
             return 0, None, Tally()
         usable = record.get("identity") == self.identity
-        if not usable or (best_rows is None and not self._has(record["position"])):
+        if not usable or (keeper is None and not self._has(record["position"])):
             return 0, None, Tally()
-        if best_rows:
-            best_rows.restore(record["best"])
+        if keeper:
+            keeper.restore(record["kept"])
         tally = Tally(**{**record["tally"], "reasons": Counter(record["tally"]["reasons"])})
         return record["chunk"], record["position"], tally
 
@@ -275,14 +241,14 @@ class _Journal:
         written = partial(self.output)
         return written.exists() and written.stat().st_size >= position
 
-    def record(self, chunk: int, position: int, tally: Tally, best_rows: _Best | None) -> None:
+    def record(self, chunk: int, position: int, tally: Tally, keeper: Keeper | None) -> None:
         """Write the record, whole or not at all."""
         record = {
             "identity": self.identity,
             "chunk": chunk,
             "position": position,
             "tally": {name: getattr(tally, name) for name in Tally.__slots__},
-            "best": best_rows.state() if best_rows else [],
+            "kept": keeper.state() if keeper else [],
         }
         fresh = self.path.with_name(self.path.name + ".new")
         fresh.write_text(json.dumps(record))
@@ -293,13 +259,13 @@ class _Journal:
         self.path.unlink(missing_ok=True)
 
 
-def _identity(grid: Grid, where: Sequence[str], top: int | None, by: str) -> str:
+def _identity(grid: Grid, asked: Sequence[Any]) -> str:
     """Return a fingerprint of a sweep: what it asks, of which release, in which chunks."""
     from hashlib import sha256
 
     from infer_cost import __version__
     from infer_cost.planner.grid import CHUNK_ROWS
 
-    asked = [__version__, CHUNK_ROWS, {name: repr(values) for name, values in grid.axes.items()}, list(where), top, by]
-    asked.append(grid.overrides)
-    return sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+    axes = {name: repr(values) for name, values in grid.axes.items()}
+    whole = [__version__, CHUNK_ROWS, axes, grid.overrides, list(asked)]
+    return sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()

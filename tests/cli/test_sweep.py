@@ -111,3 +111,21 @@ def test_a_terminal_sees_progress(tmp_path: Path) -> None:
         seen += part
     assert process.wait() == 0
     assert b"/500000" in seen.replace(b",", b"")
+
+
+def test_fronts_on_one_chart(infer_cost: Run, tmp_path: Path) -> None:
+    line = "sweep llama-3.1-70b --hardware h100-sxm,b200-sxm --tp 4,8 --weights fp8 --concurrency 1..64"
+    answer = infer_cost(f"{line} --chart")
+    assert answer.code == 0
+    assert "A  h100-sxm" in answer.out and "B  b200-sxm" in answer.out and "tokens/s a user" in answer.out
+    for ending in ("svg", "html"):
+        path = tmp_path / f"front.{ending}"
+        assert infer_cost(f"{line} --front cost --svg {path}").code == 0
+        text = path.read_text()
+        assert text.count("<path") == 3 and ">b200-sxm<" in text and "$ a million output tokens" in text
+    assert infer_cost(f"{line} --svg {tmp_path / 'front.png'}").code == 2
+
+
+def test_an_empty_front(infer_cost: Run) -> None:
+    answer = infer_cost("sweep llama-3.1-70b --hardware h100-sxm --tp 1 --chart")
+    assert answer.code == 0 and "Nothing to draw" in answer.out
