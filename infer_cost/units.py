@@ -291,8 +291,8 @@ def _base_name(dimension: Dimension) -> str:
     return f"{over or '1'}/({under})" if "*" in under else f"{over or '1'}/{under}"
 
 
-def format_quantity(value: float, stated: str) -> str:
-    """Write a quantity as people do, with three significant digits.
+def format_quantity(value: float, stated: str, *, digits: int = 3) -> str:
+    """Write a quantity as people do, with three significant digits unless told otherwise.
 
     Parameters
     ----------
@@ -300,6 +300,8 @@ def format_quantity(value: float, stated: str) -> str:
         The quantity in the stated unit.
     stated : str
         Its unit.
+    digits : int
+        Significant digits.
 
     Returns
     -------
@@ -314,24 +316,24 @@ def format_quantity(value: float, stated: str) -> str:
     ('$0.239/Mtok', '70.6 billion parameters')
     """
     if stated in ("ratio", "fraction", "1"):
-        return _digits(value)
+        return _digits(value, digits)
     if stated.startswith("USD"):
         if stated == "USD/token":
             value, stated = value * 1e6, "USD/Mtok"
-        return f"{'-' if value < 0 else ''}${_digits(abs(value))}{stated[3:]}"
+        return f"{'-' if value < 0 else ''}${_digits(abs(value), digits)}{stated[3:]}"
     head = re.split(r"[*/]", stated)[0]
     if head in ("s", "B", "bit", "FLOP", "J", "W", "Hz", "m"):
         small = head not in _NO_SMALL
         scale, prefix = _prefix(value, small=small)
-        return f"{_digits(value / scale)} {prefix}{stated}"
+        return f"{_digits(value / scale, digits)} {prefix}{stated}"
     if stated == "kWh" or not unit(stated).dimension.keys() <= {"token"} or "/" in stated:
-        return f"{_digits(value)} {stated}"
+        return f"{_digits(value, digits)} {stated}"
     plural = (
         stated
         if value == 1 or stated == "erlang"
         else {"batch": "batches", "switch": "switches"}.get(stated, f"{stated}s")
     )
-    return f"{_count(value)} {plural}"
+    return f"{_count(value, digits)} {plural}"
 
 
 def _prefix(value: float, *, small: bool) -> tuple[float, str]:
@@ -347,18 +349,18 @@ def _prefix(value: float, *, small: bool) -> tuple[float, str]:
     return (1.0, "") if size == 0 else (best[1], best[0])
 
 
-def _count(value: float) -> str:
+def _count(value: float, digits: int) -> str:
     for size, word in ((1e12, "trillion"), (1e9, "billion"), (1e7, "million")):
         if abs(value) >= size:
-            return f"{_digits(value / (1e6 if size == 1e7 else size))} {word}"
-    return f"{value:,.0f}" if abs(value) >= 1000 else _digits(value)
+            return f"{_digits(value / (1e6 if size == 1e7 else size), digits)} {word}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else _digits(value, digits)
 
 
-def _digits(value: float) -> str:
-    """Three significant digits, thousands separated, an exponent only far from one."""
+def _digits(value: float, digits: int) -> str:
+    """So many significant digits, thousands separated, an exponent only far from one."""
     if value == 0 or not 1e-4 <= abs(value) < 1e9:
-        return f"{value:.3g}"
-    decimals = max(0, 2 - math.floor(math.log10(abs(value)) + 1e-12))
+        return f"{value:.{digits}g}"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value)) + 1e-12))
     text = f"{value:,.{decimals}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 

@@ -198,6 +198,12 @@ def test_written(value: float, stated: str, text: str) -> None:
     assert format_quantity(value, stated) == text
 
 
+def test_more_digits() -> None:
+    assert format_quantity(1979e12, "FLOP/s", digits=5) == "1.979 PFLOP/s"
+    assert format_quantity(70.55e9, "parameter", digits=4) == "70.55 billion parameters"
+    assert format_quantity(0.2393, "USD", digits=4) == "$0.2393"
+
+
 @given(st.floats(1e-9, 1e20), st.sampled_from(["B/s", "B", "s", "FLOP/s", "USD/h", "USD/Mtok", "W", "FLOP/B", "USD"]))
 def test_what_is_written_reads_back(value: float, stated: str) -> None:
     assert parse(format_quantity(value, stated), stated) == pytest.approx(value, rel=6e-3)

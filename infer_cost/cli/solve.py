@@ -30,7 +30,7 @@ def command(
     """
     from infer_cost.roofline.solving import solve
 
-    found = solve(name, unknown, assignments(values or []))
+    found = solve(name.replace("-", "_"), unknown, assignments(values or []))
     if json:
         emit_json(
             {
@@ -57,7 +57,7 @@ def _lines(found: Solution) -> list[str]:
     exact = f" ({short(found.value)} {found.unit})" if found.value >= 1e4 else ""
     how = found.closed_form or {"evaluated": "as it stands"}.get(found.method, f"by {found.method}")
     parameters = {q.name: q.unit for q in (*found.formula.parameters, found.formula.result)}
-    given = ", ".join(f"{name} = {format_quantity(value, parameters[name])}" for name, value in found.inputs.items())
+    given = ", ".join(f"{n} = {format_quantity(v, parameters[n], digits=5)}" for n, v in found.inputs.items())
     return [
         f"{found.symbol} = {bold(answer)}{exact}",
         wrap(f"from  {found.formula.equation}"),

@@ -266,4 +266,7 @@ def test_edges() -> None:
     assert r.kv_bytes_windowed(100, 128, 2, 3) == 500
     assert r.pipeline_idle_share(4, 8) == 0
     assert r.all_reduce_time_tree(0, 9, 1, 1) == 8
-    assert r.expert_imbalance(1, 1) == 1
+    assert r.busiest_rank(128, 1) == 1
+    assert r.busiest_rank(128, 2) == pytest.approx(1.0338, abs=1e-4)
+    assert r.experts_hit_uneven(256, 8, 1) == 8
+    assert r.experts_hit_uneven(4, 8, 1) == 4
