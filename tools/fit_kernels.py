@@ -203,9 +203,9 @@ def mla_points() -> Iterable[tuple[Key, Point]]:
         heads, batch, context = (int(r[x]) for x in ("heads", "batch", "context"))
         key = (r["chip"], r["engine"], f"mla_{r['phase']}", r["kv"], "bf16")
         group = CHIPS[r["chip"]]["architecture"]
-        if r["engine"] == "sglang" and group != "blackwell":
-            if group != "hopper" or r["kv"] == "fp8" or r["phase"] == "prefill":
-                continue  # fallback kernels, three to ten times slower than those that serve there
+        tuned = group == "blackwell" or (group == "hopper" and r["kv"] == "bf16" and r["phase"] == "decode")
+        if r["engine"] == "sglang" and not tuned:
+            continue  # fallback kernels, three to ten times slower than those that serve there
         if r["phase"] == "prefill":
             flops = batch * heads * context**2 * (192 + 128)
             yield key, point(r["chip"], "bf16", flops, 4 * batch * context * heads * (192 + 128), r["us"])

@@ -16,11 +16,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from statistics import fmean, median
 
+import docs_examples
 import fit_engines as engines
 import fit_ranges as ranges
 
 from infer_cost.accuracy.measurements import SERVING_METRICS, Measurement, read_measurements
 from infer_cost.accuracy.predictions import Prediction, predict
+from infer_cost.accuracy.reduced import FITTED
 from infer_cost.accuracy.validation import GROUPS, quantile, scatter_between_runs, validate
 from infer_cost.serving.engines.constants import constants_by_engine
 
@@ -30,6 +32,7 @@ TEMPLATE = ROOT / "tools" / "accuracy.in.md"
 OUTPUT = ROOT / "docs" / "accuracy.md"
 SHORT = {"ttft_s": "TTFT", "tpot_s": "TPOT", "output_tokens_per_s_per_gpu": "tokens/s a GPU"}
 FEWEST = 10
+WORDS = ("", "metric", "table", "engine", "hardware", "model", "format")  # columns of text
 
 Key = tuple[str, str]
 
@@ -37,7 +40,7 @@ Key = tuple[str, str]
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a Markdown table, text left and figures right."""
     lines = ["| " + " | ".join(header) + " |"]
-    lines.append("|" + "|".join("---" if name in ("", "metric", "table", "engine", "hardware", "model", "format") else "---:" for name in header) + "|")
+    lines.append("|" + "|".join("---" if name in WORDS else "---:" for name in header) + "|")
     lines += ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join(lines)
 
@@ -86,10 +89,9 @@ def headline(errors: ranges.Errors, rows: dict[str, Measurement], made: dict[Key
         ]
         bare = median(sorted(abs(made[key].bound / made[key].measured - 1) for key in keys))
         curve = sizes(errors, keys, "curve")
-        lines.append(
-            [group, SHORT[metric], f"{len(keys):,}", percent(median(sizes(errors, keys, "none"))) if fitted else ""]
-            + [percent(median(curve)), percent(quantile(curve, 0.9)), *others, percent(bare)]
-        )
+        seen = percent(median(sizes(errors, keys, "none"))) if fitted else ""
+        figures = [percent(median(curve)), percent(quantile(curve, 0.9)), *others, percent(bare)]
+        lines.append([group, SHORT[metric], f"{len(keys):,}", seen, *figures])
     return table(header, lines)
 
 
@@ -102,10 +104,8 @@ def by_group(errors: ranges.Errors, rows: dict[str, Measurement], made: dict[Key
             found = sizes(errors, keys, "curve")
             inside = fmean(covered(made[key], errors[key]["curve"]) for key in keys)
             bias = expm1(median(errors[key]["curve"] for key in keys))
-            lines.append(
-                [group, SHORT[metric], f"{len(keys):,}", percent(median(found)), percent(fmean(found))]
-                + [percent(quantile(found, 0.9)), f"{bias:+.1%}", f"{inside:.0%}"]
-            )
+            figures = [percent(median(found)), percent(fmean(found)), percent(quantile(found, 0.9))]
+            lines.append([group, SHORT[metric], f"{len(keys):,}", *figures, f"{bias:+.1%}", f"{inside:.0%}"])
         parts.append(table([name, "metric", "n", "median", "mean", "90th", "bias", "in range"], lines))
     return "\n\n".join(parts)
 
@@ -122,19 +122,35 @@ def other_tables() -> str:
     for name in ("fixed_batch", "max_throughput", "batch_one"):
         for group in validate(DATA / f"{name}.csv", ("engine",)).summary:
             if group.n >= FEWEST:
-                lines.append(
-                    [name, group.group, group.metric, f"{group.n:,}", percent(group.median_ape), percent(group.p90_ape)]
-                    + [f"{group.bias:+.1%}", f"{group.inside_range:.0%}"]
-                )
+                figures = [percent(group.median_ape), percent(group.p90_ape), f"{group.bias:+.1%}"]
+                words = [name, group.group, group.metric, f"{group.n:,}"]
+                lines.append([*words, *figures, f"{group.inside_range:.0%}"])
     return table(["table", "engine", "metric", "n", "median", "90th", "bias", "in range"], lines)
 
 
 def constants() -> str:
     """Return the fitted constants, one engine and generation a row."""
     found = constants_by_engine()
-    names = engines.FITTED
+    names = FITTED
     rows = [[f"{e}, {g or 'others'}", *(f"{values[name]:.3g}" for name in names)] for (e, g), values in found.items()]
     return table(["", *names], rows)
+
+
+def consistent(errors: ranges.Errors, rows: dict[str, Measurement]) -> str:
+    """Return TPOT's median and 90th percentile, curves left out, without the rows of contradictory versions."""
+    keys = [
+        (row, metric)
+        for row, metric in errors
+        if metric == "tpot_s"
+        and GROUPS["kind"](rows[row]) == "one pool"
+        and (rows[row].engine, rows[row].engine_version) not in engines.CONTRADICTED
+        and rows[row].concurrency != MOST_IN_FLIGHT
+    ]
+    found = sizes(errors, keys, "curve")
+    return f"{percent(median(found))} at the median and {percent(quantile(found, 0.9))} at the 90th percentile"
+
+
+MOST_IN_FLIGHT = 512  # of the five gpt-oss rows of December 2025
 
 
 def floors(rows: Sequence[Measurement]) -> str:
@@ -158,9 +174,11 @@ def main() -> int:
         ("others", other_tables()),
         ("constants", constants()),
         ("floors", floors(rows)),
+        ("consistent", consistent(errors, named)),
     ):
         text = text.replace("{{" + name + "}}", value)
     OUTPUT.write_text(text, encoding="utf-8")
+    docs_examples.refresh(OUTPUT)
     return 0
 
 

@@ -88,7 +88,29 @@ def contradiction(row: Measurement) -> str | None:
     if row.prefill and row.decode and row.prefill.gpus + row.decode.gpus != row.gpus:
         pools = f"{row.prefill.gpus} + {row.decode.gpus}"
         return f"pools of {pools} GPUs in a deployment of {row.gpus}"
-    return None
+    return _more_than_its_latencies_allow(row)
+
+
+def _more_than_its_latencies_allow(row: Measurement) -> str | None:
+    """Return a reason where throughput times latency exceeds the requests in flight (Little's law)."""
+    names = ("output_tokens_per_s_per_gpu", "ttft_s", "tpot_s")
+    if (
+        row.static_batch
+        or not row.concurrency
+        or not row.output_tokens
+        or not all(name in row.metrics for name in names)
+    ):
+        return None
+    rate, first, each = (row.metrics[name] for name in names)
+    flight = rate * row.gpus * (first + each * (row.output_tokens - 1)) / row.output_tokens
+    if flight <= MOST_FLIGHT * row.concurrency:
+        return None
+    return f"its throughput and latencies need {flight:.0f} requests in flight, and it states {row.concurrency}"
+
+
+MOST_FLIGHT = 1.25
+"""Requests in flight by Little's law over those stated, beyond which a row contradicts itself: medians in place of
+means explain a few per cent."""
 
 
 def _as_many_as_fit(question: Scenario) -> Scenario:

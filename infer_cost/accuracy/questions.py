@@ -19,8 +19,9 @@ from infer_cost.serving.scenario import Scenario, scenario
 REFERENCE_YEAR = 2026.42
 """When the engine versions that the profiles describe were current: mid-2026."""
 
-UNSTATED_MTP = {"draft_tokens": 3, "acceptance": 0.57}
-"""What rows draft and accept that only say "mtp": fitted on all of them together (120 rows)."""
+UNSTATED_DRAFTS = 3
+UNSTATED_ACCEPTANCE = {"trtllm": 0.62, "sglang": 0.53}
+"""What rows draft and accept that only say "mtp", by engine; the acceptance is fitted on all of them (120 rows)."""
 
 VERSION_YEARS = {
     "1.0.0rc3": 2025.6,
@@ -158,10 +159,14 @@ def _pool_options(phase: str, pool: Pool, row: Measurement) -> dict[str, int]:
     sequences.
     """
     stated = max(pool.tp, pool.ep)
+    legal = legal_tp(find_model(row.model))
+    if stated not in legal and not pool.dp_attention and pool.ep == 1:
+        # The pool's GPUs stand where an engine's should: several engines, each as small as the model allows.
+        stated = next((n for n in legal if pool.gpus % n == 0 and _holds(row, n)), stated)
     size = next((n for n in _sizes(stated, pool.gpus) if _holds(row, n)), pool.gpus)
     # Tables say it of decode pools only. A prefill pool that spreads its experts over all ranks is run that way too.
     spread = phase == "prefill" and pool.ep == size > 1
-    data_parallel = pool.dp_attention or spread or size not in legal_tp(find_model(row.model))
+    data_parallel = pool.dp_attention or spread or size not in legal
     tp, dp = (1, size) if data_parallel else (size, 1)
     ep = size if data_parallel and size > stated else max(1, pool.ep)
     return {f"{phase}_gpus": pool.gpus, f"{phase}_tp": tp, f"{phase}_dp": dp, f"{phase}_ep": ep}
@@ -193,5 +198,6 @@ def speculation_of(row: Measurement) -> dict[str, Any]:
     if name != method:
         options["draft_tokens"] = int(name[len(method) :])
     elif method == "mtp":
-        options |= UNSTATED_MTP
+        accepted = UNSTATED_ACCEPTANCE.get(profile_of(row).id, UNSTATED_ACCEPTANCE["sglang"])
+        options |= {"draft_tokens": UNSTATED_DRAFTS, "acceptance": accepted}
     return options
