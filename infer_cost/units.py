@@ -54,7 +54,8 @@ for _names, (_base, _factor) in _SPELLINGS.items():
     _UNITS.update(dict.fromkeys(_names.split(), ({_base: 1}, _factor)))
 _COUNTS = (
     "sequence seq request req parameter param weight layer element head expert rank chip GPU gpu server node host "
-    "machine replica stage batch step block core cycle link switch port tier rail group table erlang payment ratio fraction"
+    "machine replica stage batch step block core cycle link switch port tier rail group table erlang payment ratio "
+    "fraction"
 )
 for _name in _COUNTS.split():
     _UNITS.update(dict.fromkeys((_name, f"{_name}s"), ({}, 1.0)))
