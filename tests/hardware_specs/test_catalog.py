@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -129,12 +130,13 @@ print(one, all_, [m for m in ("pydantic", "numpy", "tomllib", "sympy", "rich") i
 
 
 def test_a_query_is_quick_and_loads_nothing_heavy() -> None:
-    runs = [
-        subprocess.run([sys.executable, "-c", QUERY], capture_output=True, text=True, check=True).stdout.split(
-            maxsplit=2
-        )
-        for _ in range(3)
-    ]
-    assert min(float(run[0]) for run in runs) < 0.010
-    assert min(float(run[1]) for run in runs) < 0.060
+    def run(code: str) -> tuple[str, float]:
+        start = time.perf_counter()
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        return done.stdout, time.perf_counter() - start
+
+    runs, bare = zip(*((run(QUERY)[0].split(maxsplit=2), run("pass")[1]) for _ in range(5)), strict=True)
+    # Ten and sixty milliseconds where Python itself starts in twenty.
+    assert min(float(run[0]) for run in runs) < 0.5 * min(bare)
+    assert min(float(run[1]) for run in runs) < 3.0 * min(bare)
     assert runs[0][2].strip() == "[]"
