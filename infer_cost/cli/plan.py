@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from infer_cost.cli.options import Json, Model, Option, with_options
+from infer_cost.cli.options import Json, Option, with_options
 from infer_cost.cli.output import emit_json
 
 if TYPE_CHECKING:
@@ -26,6 +28,9 @@ _TRAFFIC = (
     Option("input_variation", float, 0.0, "Standard deviation of the prompt lengths over their mean.", "RATIO"),
     Option("output_variation", float, 0.0, "The same of the output lengths.", "RATIO"),
     Option("prefix_reuse", str, "0", "Share of the prompt found in the prefix cache (90%).", "SHARE"),
+    Option("turns", int, 1, "Requests of a conversation; each brings all that was said before.", "N"),
+    Option("reasoning_tokens", str, "0", "Tokens generated before each answer.", "N"),
+    Option("placement", str, "cache-aware", "Where a session's next turn goes: cache-aware or random.", "HOW"),
     Option("burstiness", float, 1.0, "1 for independent users; 4 for bursts twice as wide.", "RATIO"),
     Option("peak_factor", float, 1.0, "Peak over mean traffic, when the rate is a mean.", "RATIO"),
     Option("growth", str, "0", "Growth to plan for on top (50%).", "SHARE"),
@@ -50,6 +55,8 @@ _CHOICE = (
     Option("price_tier", _TEXT, None, "A price tier of the catalog.", "TIER"),
 )
 _BUDGET = (
+    Option("daily_swing", float | None, None, "Peak over trough of a day: what engines that follow it cost.", "RATIO"),
+    Option("weights_from", str, "disk", "Where a starting engine loads from: disk, dram or peer.", "PLACE"),
     Option("spare", int, 0, "Engines kept for failures, in each pool.", "N"),
     Option("max_cost_per_hour", _TEXT, None, "Budget an hour.", "USD"),
     Option("max_gpus", _INT, None, "GPUs at most.", "N"),
@@ -59,7 +66,12 @@ _BUDGET = (
 
 @with_options(_TRAFFIC, _LEVEL, _CHOICE, _BUDGET)
 def command(
-    model: Model,
+    model: Annotated[
+        str | None, typer.Argument(metavar="MODEL", help="A catalog name, a config.json, or a Hugging Face id.")
+    ] = None,
+    fleet: Annotated[
+        Path | None, typer.Option(help="Several services instead: a TOML file of [[service]] tables.", metavar="FILE")
+    ] = None,
     top: Annotated[int, typer.Option(help="Plans to show.", metavar="N")] = 5,
     flags: Annotated[str, typer.Option(help="Command lines for: vllm, sglang, trtllm.", metavar="ENGINES")] = "vllm",
     as_json: Json = False,
@@ -71,38 +83,90 @@ def command(
     --tpot 30ms
     """
     from infer_cost.checks import whole
-    from infer_cost.cli.plan_views import document, print_plans
-    from infer_cost.model_specs.catalog import model as find_model
-    from infer_cost.planner.plan import plans
-    from infer_cost.planner.traffic import promise
 
     whole("top", top, high=1000)
     engines = [name.strip() for name in flags.split(",") if name.strip()]
     _check_flags(engines)
-    traffic = _traffic(options)
-    promises = [promise("ttft", text) for text in options["ttft"]] + [promise("tpot", text) for text in options["tpot"]]
-    answer = plans(
-        find_model(model),
-        traffic,
-        promises,
-        _choice(options),
-        budgets=_budgets(options),
-        spare=whole("spare", options["spare"], low=0, high=1000),
-        layouts=_layouts(options["layout"]),
-    )
-    if as_json:
-        emit_json(document(answer, traffic, promises, top, engines))
+    if (model is None) == (fleet is None):
+        from infer_cost.errors import InputError
+
+        raise InputError("say what is served", field="model", allowed="a MODEL, or --fleet FILE")
+    if fleet is not None:
+        _fleet(fleet, options, as_json)
     else:
-        print_plans(answer, traffic, promises, top, engines)
+        _single(str(model), options, top, engines, as_json)
+
+
+def _single(model: str, options: dict[str, Any], top: int, engines: list[str], as_json: bool) -> None:
+    from infer_cost.cli.plan_views import document, print_plans
+    from infer_cost.model_specs.catalog import model as find_model
+    from infer_cost.planner.placement import PLACEMENTS, placed
+    from infer_cost.planner.plan import Plans, plans
+    from infer_cost.planner.scaling import follow
+    from infer_cost.planner.sessions import session
+    from infer_cost.planner.traffic import promise
+    from infer_cost.units import parse
+
+    promises = [promise("ttft", text) for text in options["ttft"]] + [promise("tpot", text) for text in options["tpot"]]
+    found, choice, budgets, layouts = (
+        find_model(model),
+        _choice(options),
+        _budgets(options),
+        _layouts(options["layout"]),
+    )
+    spare = _whole("spare", options["spare"])
+    kind = session(options["turns"], parse(options["reasoning_tokens"], "token", field="reasoning_tokens"))
+    turn = _traffic(options)
+
+    def plan_for(asked: Traffic) -> Plans:
+        return plans(found, asked, promises, choice, budgets=budgets, spare=spare, layouts=layouts)
+
+    placement = _one_of("placement", options["placement"], PLACEMENTS)
+    answer, traffic = placed(plan_for, turn, kind, placement)
+    other = None
+    if kind.turns > 1:
+        other = placed(plan_for, turn, kind, "random" if placement == "cache-aware" else "cache-aware")
+    scaled = None
+    if options["daily_swing"] is not None:
+        source = _one_of("weights_from", options["weights_from"], ("disk", "dram", "peer"), "place")
+        scaled = follow(answer.best[0], options["daily_swing"], source)
+    if as_json:
+        emit_json(document(answer, traffic, promises, top, engines, other, scaled))
+    else:
+        print_plans(answer, traffic, promises, top, engines, other, scaled)
+
+
+def _fleet(path: Path, options: dict[str, Any], as_json: bool) -> None:
+    from infer_cost.cli.fleet_views import document, print_fleet
+    from infer_cost.planner.fleet import plan_fleet, read_fleet
+
+    routed, whole = read_fleet(path)
+    answer = plan_fleet(routed, _choice(options), whole=whole, spare=_whole("spare", options["spare"]))
+    if as_json:
+        emit_json(document(answer))
+    else:
+        print_fleet(answer)
+
+
+def _whole(field: str, value: int) -> int:
+    from infer_cost.checks import whole
+
+    return whole(field, value, low=0, high=1000)
+
+
+def _one_of(field: str, name: str, known: Sequence[str], kind: str = "") -> Any:
+    from infer_cost.errors import unknown_name
+
+    if name not in known:
+        raise unknown_name(kind or field, name, known, field=field, hint=", ".join(known))
+    return name
 
 
 def _check_flags(engines: list[str]) -> None:
-    from infer_cost.errors import unknown_name
     from infer_cost.planner.flags import ENGINES
 
     for name in engines:
-        if name not in ENGINES:
-            raise unknown_name("engine", name, ENGINES, field="flags", hint=", ".join(ENGINES))
+        _one_of("flags", name, ENGINES, "engine")
 
 
 def _traffic(options: dict[str, Any]) -> Traffic:
@@ -166,9 +230,5 @@ def _budgets(options: dict[str, Any]) -> Any:
 
 
 def _layouts(name: str) -> tuple[Any, ...]:
-    from infer_cost.errors import unknown_name
-
-    known: dict[str, tuple[Any, ...]] = {"any": ("together", "apart"), "together": ("together",), "apart": ("apart",)}
-    if name not in known:
-        raise unknown_name("layout", name, known, field="layout", hint=", ".join(known))
-    return known[name]
+    layouts = ("together", "apart")
+    return layouts if _one_of("layout", name, ("any", *layouts)) == "any" else (name,)

@@ -11,10 +11,21 @@ if TYPE_CHECKING:
     from infer_cost.planner.explain import Flip, Share
     from infer_cost.planner.plan import Plans
     from infer_cost.planner.result import Plan, PoolPlan
+    from infer_cost.planner.scaling import Scaled
     from infer_cost.planner.traffic import Promise, Traffic
 
+    Placed = tuple[Plans, Traffic]
 
-def print_plans(answer: Plans, traffic: Traffic, promises: Sequence[Promise], top: int, flags: Sequence[str]) -> None:
+
+def print_plans(
+    answer: Plans,
+    traffic: Traffic,
+    promises: Sequence[Promise],
+    top: int,
+    flags: Sequence[str],
+    other: Placed | None = None,
+    scaled: Scaled | None = None,
+) -> None:
     """Print the plans, why the first one wins, and what would change that."""
     best = answer.best[0]
     print(bold(f"{best.label}: {dollars(best.usd_per_hour)} an hour") + "\n")
@@ -23,6 +34,8 @@ def print_plans(answer: Plans, traffic: Traffic, promises: Sequence[Promise], to
     _facts(best, traffic)
     print("\nWhy:")
     for line in _reasons(answer, traffic, promises):
+        print(wrap(f"- {line}"))
+    for line in _asides(answer, traffic, other, scaled):
         print(wrap(f"- {line}"))
     changes = _changes(answer, promises)
     if changes:
@@ -101,6 +114,27 @@ def _reasons(answer: Plans, traffic: Traffic, promises: Sequence[Promise]) -> li
     return lines
 
 
+def _asides(answer: Plans, traffic: Traffic, other: Placed | None, scaled: Scaled | None) -> list[str]:
+    """What another placement of sessions would cost, and what engines that follow the day would."""
+    lines = []
+    if other is not None:
+        plan, asked = other[0].best[0], other[1]
+        how = "kept where their cache is" if asked.reuse > traffic.reuse else "spread at random"
+        lines.append(
+            f"{traffic.reuse:.0%} of the prompt is found cached; with sessions {how} it would be {asked.reuse:.0%}, "
+            f"at {dollars(plan.usd_per_hour)} an hour instead of {dollars(answer.best[0].usd_per_hour)}"
+        )
+    if scaled is not None:
+        start = scaled.start
+        lines.append(
+            f"engines that follow the day, {scaled.fewest} to {scaled.most} of them, cost "
+            f"{dollars(scaled.usd_per_day)} a day instead of {dollars(scaled.fixed_usd_per_day)}, {scaled.saving:.0%} less; each starts in "
+            f"{seconds(start.total_s)}: {seconds(start.load_s)} to load weights ({start.source}), "
+            f"{seconds(start.start_s)} for the rest (assumed)"
+        )
+    return lines
+
+
 def _shares(shares: Sequence[Share]) -> str:
     whole = sum(share.seconds for share in shares)
     parts = [f"{share.cause} {share.seconds / whole:.0%}" for share in shares if share.seconds > 0.03 * whole]
@@ -163,7 +197,13 @@ def _assumptions(answer: Plans, traffic: Traffic) -> list[str]:
 
 
 def document(
-    answer: Plans, traffic: Traffic, promises: Sequence[Promise], top: int, flags: Sequence[str]
+    answer: Plans,
+    traffic: Traffic,
+    promises: Sequence[Promise],
+    top: int,
+    flags: Sequence[str],
+    other: Placed | None = None,
+    scaled: Scaled | None = None,
 ) -> dict[str, Any]:
     """Return the answer as what JSON knows."""
     return {
@@ -174,6 +214,20 @@ def document(
         ],
         "requests_per_s": traffic.rate,
         "output_tokens_per_s": traffic.output_tokens_per_s,
+        "input_tokens": traffic.inputs.mean,
+        "cached_share": traffic.reuse,
+        "other_placement": None
+        if other is None
+        else {"cached_share": other[1].reuse, "usd_per_hour": other[0].best[0].usd_per_hour},
+        "following_the_day": None
+        if scaled is None
+        else {
+            "usd_per_day": scaled.usd_per_day,
+            "fixed_usd_per_day": scaled.fixed_usd_per_day,
+            "fewest_engines": scaled.fewest,
+            "most_engines": scaled.most,
+            "cold_start_s": scaled.start.total_s,
+        },
         "why": _reasons(answer, traffic, promises),
         "flips": [
             {"change": flip.change, "winner": flip.winner, "usd_per_hour": flip.usd_per_hour}

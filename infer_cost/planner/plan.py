@@ -87,14 +87,19 @@ def plans(
     affordable = [plan for plan in best if _within(plan, budgets or Budgets())]
     if not affordable:
         raise _over_budget(min(best, key=lambda plan: plan.usd_per_hour), budgets or Budgets())
-    ranked = sorted(affordable, key=lambda plan: (plan.usd_per_hour, -plan.headroom))
+    ranked = sorted(affordable, key=_order)
     return Plans(tuple(ranked), found.looked_at, found.unpriced, partial(_again, search, layouts))
 
 
 def _again(search: Search, layouts: Sequence[Layout], promises: Sequence[Promise]) -> Plan | None:
     other = Search(search.traffic, tuple(promises), search.spare, 1)
     other.curves, other.every_machine = search.curves, False
-    return min(other.best(layouts), key=lambda plan: (plan.usd_per_hour, -plan.headroom), default=None)
+    return min(other.best(layouts), key=_order, default=None)
+
+
+def _order(plan: Plan) -> tuple[float, int, float]:
+    """The cheapest first; at the same cost the simpler one, then the one with more headroom."""
+    return round(plan.usd_per_hour, 6), len(plan.pools), -plan.headroom
 
 
 def _within(plan: Plan, budgets: Budgets) -> bool:

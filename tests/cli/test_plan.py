@@ -82,3 +82,30 @@ def test_bad_input_leaves_with_2_and_a_line_or_two(infer_cost: Run, change: str,
     answer = infer_cost(f"{CHAT} {change}")
     assert answer.code == 2
     assert says in answer.err and len(answer.err.splitlines()) <= 2 and answer.out == ""
+
+
+def test_sessions_and_a_days_swing(infer_cost: Run) -> None:
+    line = (
+        "plan llama-3.1-70b --hardware h200-sxm --requests 60/s --input-tokens 400 --output-tokens 250 --turns 10 "
+        "--ttft p99=800ms --tpot 40ms --daily-swing 4 --weights-from dram"
+    )
+    answer = infer_cost(line)
+    assert answer.code == 0
+    assert "of the prompt is found cached" in answer.out and "engines that follow the day" in answer.out
+    document = infer_cost(f"{line} --json").json
+    assert document["cached_share"] > document["other_placement"]["cached_share"]
+    assert document["following_the_day"]["usd_per_day"] <= document["following_the_day"]["fixed_usd_per_day"]
+
+
+def test_a_fleet(infer_cost: Run, tmp_path: Any) -> None:
+    path = tmp_path / "fleet.toml"
+    path.write_text(
+        '[[service]]\nname = "chat"\nmodel = "llama-3.1-70b"\nrequests = "20/s"\nttft = "p99=1s"\n'
+        'small_model = "llama-3.1-8b"\nsmall_share = "50%"\n'
+    )
+    answer = infer_cost(f"plan --fleet {path} --hardware h200-sxm")
+    assert answer.code == 0 and "Without the router" in answer.out and "a megawatt" in answer.out
+    assert len(infer_cost(f"plan --fleet {path} --hardware h200-sxm --json").json["parts"]) == 2
+    assert infer_cost(f"plan llama-3.1-8b --fleet {path}").code == 2
+    assert infer_cost("plan").code == 2
+    assert infer_cost("plan --fleet nowhere.toml").code == 2
