@@ -22,7 +22,7 @@ Files = Annotated[
 def command(
     files: Files,
     output: Annotated[
-        Path | None, typer.Option("--write", "-o", metavar="FILE.toml", help="Write the engine.")
+        Path | None, typer.Option("-o", "--output-file", metavar="FILE.toml", help="Write the engine.")
     ] = None,
     model: Annotated[str | None, typer.Option(metavar="NAME", help="Model, where the files don't say.")] = None,
     hardware: Annotated[str | None, typer.Option(metavar="NAME", help="Machine, where the files don't say.")] = None,
