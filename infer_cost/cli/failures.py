@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from infer_cost.errors import InferCostError, shorten
+
+if TYPE_CHECKING:
+    import click
 
 INTERNAL_ERROR = 70
 LONGEST_LINE = 500
@@ -19,6 +22,22 @@ _LISTS = {
     "hardware": "infer-cost catalog hardware lists the names, for example h100-sxm; a TOML file does as well",
 }
 """What to do about a missing option, for those that a newcomer meets first."""
+
+_OTHER_WORDS = {
+    "--quantization": "--weights",
+    "--dtype": "--weights",
+    "--kv-cache-dtype": "--kv",
+    "--tensor-parallel-size": "--tp",
+    "--tp-size": "--tp",
+    "--pipeline-parallel-size": "--pp",
+    "--data-parallel-size": "--dp",
+    "--batch": "--concurrency",
+    "--batch-size": "--concurrency",
+    "--users": "--concurrency",
+    "--gpu": "--hardware",
+    "--device": "--hardware",
+}
+"""What engines and people call our options."""
 
 
 def report(error: Exception, *, as_json: bool) -> int:
@@ -54,6 +73,8 @@ def _as_ours(error: Exception) -> InferCostError | int | None:
 
 
 def _usage_error(error: Any) -> InferCostError:
+    import click
+
     field = getattr(getattr(error, "param", None), "name", None)
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "infer-cost"
@@ -62,7 +83,16 @@ def _usage_error(error: Any) -> InferCostError:
     hint = f"see {command} --help"
     if missing and field in _LISTS:
         hint = _LISTS[field]
+    if isinstance(error, click.NoSuchOption) and (ours := _our_word(error.option_name, context)) is not None:
+        message, hint = f"no such option '{error.option_name}'", f"did you mean {ours}? {hint}"
     return InferCostError(shorten(message[:1].lower() + message[1:], 300), field=field, hint=hint)
+
+
+def _our_word(option: str, context: click.Context | None) -> str | None:
+    """Return our name for an option that another tool calls ``option``, if this command has it."""
+    ours = _OTHER_WORDS.get(option)
+    known = {flag for parameter in context.command.params for flag in parameter.opts} if context is not None else ()
+    return ours if ours in known else None
 
 
 def _internal(error: Exception) -> int:

@@ -1,8 +1,8 @@
 """The command line itself: finds a command, gives it what all commands have in common, and runs it.
 
 Commands are imported only when they are called: ``infer-cost --help`` reads the table below, and ``memory`` never
-pays for what ``plan`` needs. What all have in common is written once, here: defaults from ``infer-cost.toml``, and
-``--output`` wherever there is ``--json``.
+pays for what ``plan`` needs. What all have in common is written once, here: defaults from ``infer-cost.toml``,
+``--output`` wherever there is ``--json``, and numbers as people type them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from infer_cost.cli import defaults
+from infer_cost.cli.numbers import accept_spellings
 from infer_cost.cli.output import FORMATS, OUTPUT
 from infer_cost.errors import InputError, unknown_name
 
@@ -33,7 +34,7 @@ COMMANDS: dict[str, str] = {
     "explain": "A formula with its symbols, units, source and numbers.",
     "solve": "A formula turned around: solved for another of its symbols.",
     "catalog": "Hardware, models, formats and prices, with their sources.",
-    "validate": "Predictions held against published measurements.",
+    "validate": "Predictions held against a table of measurements: yours, or published ones.",
     "calibrate": "Fit the engine constants to your own benchmark.",
     "claims": "The source documents' figures, recomputed.",
     "report": "One self-contained HTML page about one deployment.",
@@ -102,6 +103,8 @@ def _share(command: click.Command) -> None:
     """Give a command, or each command of a group, what all have in common."""
     for one in getattr(command, "commands", {}).values():
         _share(one)
+    for parameter in command.params:
+        accept_spellings(parameter)
     by_name = {parameter.name: parameter for parameter in command.params}
     if "as_json" in by_name:
         command.params.insert(command.params.index(by_name["as_json"]) + 1, _output_option())
