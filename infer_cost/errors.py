@@ -6,6 +6,7 @@ line prints ``str(error)`` and leaves with ``error.exit_code``: 2 for bad input,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
@@ -79,8 +80,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str], *, field: str, hint
     unknown hardware 'h100-smx'
     did you mean h100-sxm?
     """
-    names = sorted(set(known))
-    near = get_close_matches(name.lower(), names, n=3, cutoff=0.5)
+    near = nearest(name, known)
     guess = f"did you mean {join_names(near)}?" if near else ""
     return UnknownNameError(
         f"unknown {kind} {shorten(name)!r}",
@@ -88,6 +88,21 @@ def unknown_name(kind: str, name: str, known: Iterable[str], *, field: str, hint
         value=name,
         hint=" ".join(part for part in (guess, hint) if part) or None,
     )
+
+
+def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
+    """Return the known names that may be meant: those with every word of ``name`` in them, else those spelt alike.
+
+    >>> nearest("llama-70b", ["google/gemma-7b", "meta-llama/Llama-3.3-70B-Instruct-Turbo"])
+    ['meta-llama/Llama-3.3-70B-Instruct-Turbo']
+    """
+    spelt = {one.lower(): one for one in sorted(set(known))}
+    words = re.findall(r"[a-z]+|\d+", name.lower())
+    holding = (
+        [one for one in spelt if all(word in one for word in words)] if max(map(len, words), default=0) > 2 else []
+    )
+    near = sorted(holding, key=len) or get_close_matches(name.lower(), spelt, n=most, cutoff=0.5)
+    return [spelt[one] for one in near[:most]]
 
 
 def join_names(names: Sequence[str]) -> str:

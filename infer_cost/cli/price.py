@@ -63,7 +63,10 @@ def command(
     hit_rate: Annotated[str, typer.Option(help="Share of the blend's input read from a cache.")] = "0",
     write_share: Annotated[str, typer.Option(help="Share of the blend's input written to one.")] = "0",
     batch_share: Annotated[str, typer.Option(help="Share of the blend sent as batch.")] = "0",
-    rows: Annotated[bool, typer.Option("--rows", help="List every row known: past, present, announced.")] = False,
+    rows: Annotated[
+        bool,
+        typer.Option("--rows", help="List every price row of a model; the models of a provider; or the providers."),
+    ] = False,
     reveal: Annotated[bool, typer.Option("--reveal", help="What the list gives away about how it is served.")] = False,
     hardware: Annotated[str | None, typer.Option(help="With --reveal: the machine to hold the prices against.")] = None,
     active_parameters: Annotated[
@@ -85,11 +88,13 @@ def command(
 
     With --questions, --agent-steps or --blend: a conversation, an agent's task or a mix of traffic instead.
     With several names: side by side, cheapest first.
+
+    Example: infer-cost price openai/gpt-5 anthropic/claude-sonnet-4-5 --input-tokens 30k --output-tokens 500
     """
     from infer_cost.cli import price_insight_views as insight
     from infer_cost.cli import price_traffic_views as traffic
     from infer_cost.cli import price_views as views
-    from infer_cost.pricing.book import find_rates, list_rows
+    from infer_cost.pricing.book import find_rates, known_names, list_rows
     from infer_cost.pricing.rates import parse_time
     from infer_cost.pricing.usage import Usage
 
@@ -102,9 +107,14 @@ def command(
 
     if choose is not None:
         insight.show_choice(choose, workload, show)
+    elif rows and not (providers and "/" in providers[0]):
+        views.show_names(known_names(*(providers or [])[:1], user_file=prices), show)
     elif not providers:
         raise InputError(
-            "which provider?", field="provider", allowed="PROVIDER/MODEL, such as anthropic/claude-sonnet-4-5"
+            "which provider?",
+            field="provider",
+            allowed="PROVIDER/MODEL, such as anthropic/claude-sonnet-4-5",
+            hint="infer-cost price --rows lists the providers",
         )
     elif rows:
         views.show_rows(list_rows(providers[0], user_file=prices), show)

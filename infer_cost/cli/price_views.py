@@ -41,6 +41,14 @@ def show_bills(names: Sequence[str], find: Find, usage: Usage, at: datetime | No
     print_offers(["provider", "cost", "row from"], rows, [one.cost_usd for one in found.offers], found, show)
 
 
+def show_names(names: Sequence[str], show: Show) -> None:
+    """Print the names of providers, or of a provider's models, a line each."""
+    if show.as_json:
+        emit_json(list(names))
+    else:
+        print("\n".join(names))
+
+
 def show_rows(rows: Sequence[Rates], show: Show) -> None:
     """Print every row known for a model."""
     if show.as_json:

@@ -20,6 +20,7 @@ from infer_cost.pricing.usage import Usage
 
 ALIASES = {"bedrock": "aws", "gemini": "google", "vertex": "google", "vertexai": "google", "xai": "x-ai"}
 """Names that people use for providers."""
+_LISTS = "`infer-cost price --rows` lists the providers, `infer-cost price PROVIDER --rows` the models of one"
 
 
 def price(
@@ -119,8 +120,33 @@ def list_rows(provider_model: str, *, user_file: str | Path | None = None) -> tu
         mine = _models_of(provider, user_file)
         if not mine:
             raise
-        raise unknown_name(f"model of {provider}", model, mine, field="model") from None
+        raise unknown_name(f"model of {provider}", model, mine, field="model", hint=_LISTS) from None
     return _deciding((*own, *below))
+
+
+def known_names(provider: str | None = None, *, user_file: str | Path | None = None) -> tuple[str, ...]:
+    """Return the providers that any layer knows, or the models of one.
+
+    Raises
+    ------
+    UnknownNameError
+        If no layer knows the provider.
+
+    Examples
+    --------
+    >>> "anthropic" in known_names(), "claude-sonnet-4-5" in known_names("anthropic")
+    (True, True)
+    """
+    from infer_cost.pricing.upstream import provider_names
+
+    if provider is None:
+        own = {row.provider for row in _layers_of_rows(user_file)}
+        return tuple(sorted(own | set(provider_names())))
+    asked = provider.strip().lower()
+    models = _models_of(ALIASES.get(asked, asked), user_file)
+    if not models:
+        raise unknown_name("provider", provider, known_names(user_file=user_file), field="provider", hint=_LISTS)
+    return tuple(sorted(set(models)))
 
 
 def split_name(provider_model: str) -> tuple[str, str]:
@@ -136,13 +162,19 @@ def split_name(provider_model: str) -> tuple[str, str]:
             field="provider",
             value=provider_model,
             allowed="PROVIDER/MODEL, such as anthropic/claude-sonnet-4-5",
+            hint=_LISTS,
         )
     return ALIASES.get(provider, provider), model
 
 
 def _own_rows(provider: str, model: str, user_file: str | Path | None) -> tuple[Rates, ...]:
-    rows = (*(user_rows(user_file) if user_file else ()), *overlay_rows())
+    rows = _layers_of_rows(user_file)
     return _deciding(tuple(row for row in rows if (row.provider, row.model) == (provider, model)))
+
+
+def _layers_of_rows(user_file: str | Path | None) -> tuple[Rates, ...]:
+    """Rows of the layers above the package, highest first."""
+    return (*(user_rows(user_file) if user_file else ()), *overlay_rows())
 
 
 def _deciding(rows: tuple[Rates, ...]) -> tuple[Rates, ...]:
@@ -154,8 +186,8 @@ def _deciding(rows: tuple[Rates, ...]) -> tuple[Rates, ...]:
 def _models_of(provider: str, user_file: str | Path | None) -> list[str]:
     from infer_cost.pricing.upstream import model_names
 
-    rows = (*(user_rows(user_file) if user_file else ()), *overlay_rows())
-    return [*(row.model for row in rows if row.provider == provider), *model_names(provider)]
+    own = (row.model for row in _layers_of_rows(user_file) if row.provider == provider)
+    return [*own, *model_names(provider)]
 
 
 def _specific(row: Rates) -> bool:

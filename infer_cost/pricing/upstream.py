@@ -66,12 +66,20 @@ def upstream_rows(provider: str, model: str) -> tuple[Rates, ...]:
     """
     known = _providers().get(provider)
     if known is None:
-        raise unknown_name("provider", provider, _providers(), field="provider")
+        raise unknown_name(
+            "provider", provider, _providers(), field="provider", hint="`infer-cost price --rows` lists all"
+        )
     # A few of the package's own ids aren't matched by the patterns that it gives for them.
     exact = (candidate for candidate in known.models if candidate.id == model)
     info = next(exact, None) or known.find_model(model, all_providers=list(_providers().values()))
     if info is None:
-        raise unknown_name(f"model of {provider}", model, model_names(provider), field="model")
+        raise unknown_name(
+            f"model of {provider}",
+            model,
+            model_names(provider),
+            field="model",
+            hint=f"`infer-cost price {provider} --rows` lists all",
+        )
     # A model that a provider resells from another one's list has no batch or flex rows there.
     own = any(info is candidate for candidate in known.models)
     rows = _standard_rows(known, info)

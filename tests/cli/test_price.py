@@ -120,6 +120,12 @@ def test_own_rates_and_files(capsys: pytest.CaptureFixture[str], tmp_path: Path)
     assert (document["cost_usd"], document["source"]["layer"]) == ("2", "user file")
 
 
+def test_rows_lists_providers_and_models(capsys: pytest.CaptureFixture[str]) -> None:
+    providers = _json(capsys, "--rows")
+    assert {"anthropic", "openai"} <= set(providers) and providers == sorted(providers)
+    assert "claude-sonnet-4-5" in _run(capsys, "anthropic", "--rows")[1].splitlines()
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from infer_cost.errors import InputError, UnknownNameError
 from infer_cost.pricing import Usage, find_rates, list_rows, price
+from infer_cost.pricing.book import known_names
 from infer_cost.pricing.rates import parse_time
 from infer_cost.pricing.rows import overlay_rows
 from infer_cost.pricing.schema import PriceFile
@@ -89,12 +90,22 @@ def test_a_service_before_its_first_row_is_refused() -> None:
         ("anthropc/claude-sonnet-4-5", "did you mean anthropic?"),
         ("anthropic/claude-sonet-4-5", "claude-sonnet-4-5"),
         ("deepseek/deepseek-flsh", "deepseek-flash"),
+        ("nobody/nothing", "price --rows"),
+        ("together/llama-3.3-70b", "Llama-3.3-70B-Instruct-Turbo"),
     ],
 )
 def test_a_misspelled_name_brings_the_nearest(name: str, hint: str) -> None:
     with pytest.raises(UnknownNameError) as caught:
         price(name, MILLION)
     assert hint in str(caught.value)
+
+
+def test_names_come_from_every_layer(user_file) -> None:
+    assert "acme" in known_names(user_file=user_file) and "acme" not in known_names()
+    assert known_names("ACME", user_file=user_file) == ("big",)
+    assert known_names("gemini") == known_names("google")
+    with pytest.raises(UnknownNameError, match="unknown provider 'acme'"):
+        known_names("acme")
 
 
 def test_a_name_without_a_provider_is_refused() -> None:
