@@ -31,13 +31,14 @@ if TYPE_CHECKING:
     from infer_cost.model_specs.catalog import model as model
     from infer_cost.serving.estimate import estimate as estimate
     from infer_cost.serving.memory import memory_plan as memory_plan
+    from infer_cost.serving.roofline_report import roofline_report as roofline_report
     from infer_cost.stages.journey import journey as journey
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name from the module that defines it."""
     if name not in _PUBLIC:
-        raise AttributeError(f"module 'infer_cost' has no attribute {name!r}")
+        raise AttributeError(f"module 'infer_cost' has no attribute {name!r}; it has {', '.join(sorted(_PUBLIC))}")
     from importlib import import_module
 
     value = getattr(import_module(_PUBLIC[name]), name)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from infer_cost.errors import InputError
+from infer_cost.errors import InputError, unknown_name
 
 MAX_TOKENS = 100_000_000
 """No context window comes near; a larger count is a slip of the keyboard."""
@@ -39,3 +41,17 @@ def whole(field: str, value: int, *, low: int = 1, high: int = MAX_TOKENS) -> in
         shown = f"{value:,}" if abs(value) < 10**15 else f"a number of {len(str(abs(value)))} digits"
         raise InputError(f"{field} is {shown}", field=field, value=value, allowed=bounds)
     return value
+
+
+def known_options(function: Callable[..., Any], options: Mapping[str, Any], *own: str) -> None:
+    """Refuse options that ``function`` doesn't take by keyword, by the nearest name; ``own`` are the caller's.
+
+    >>> known_options(whole, {"hihg": 3})
+    Traceback (most recent call last):
+        ...
+    infer_cost.errors.UnknownNameError: unknown option 'hihg'
+    did you mean high?
+    """
+    names = {*(function.__kwdefaults__ or ()), *own}
+    for name in options.keys() - names:
+        raise unknown_name("option", name, names, field=name)

@@ -26,8 +26,23 @@ def test_public_names_after_a_subpackage(package):
 def test_unknown_attribute():
     import infer_cost
 
-    with pytest.raises(AttributeError):
+    with pytest.raises(AttributeError, match=r"it has .*estimate, .*memory_plan"):
         _ = infer_cost.no_such_name
+
+
+@pytest.mark.parametrize("name", ["estimate", "journey", "memory_plan", "roofline_report"])
+def test_a_misspelt_option_is_answered_with_the_nearest(name):
+    import infer_cost
+
+    with pytest.raises(infer_cost.InferCostError, match=r"unknown option 'weigths'\ndid you mean weights"):
+        getattr(infer_cost, name)("llama-3.1-8b", "h100-sxm", weigths="fp8")
+
+
+def test_a_misspelt_option_is_refused_without_a_machine_too():
+    import infer_cost
+
+    with pytest.raises(infer_cost.InferCostError, match="did you mean engine"):
+        infer_cost.memory_plan("llama-3.1-8b", enginee="vllm")
 
 
 def test_every_public_name_exists():

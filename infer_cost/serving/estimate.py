@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from infer_cost.checks import known_options
 from infer_cost.display import repr_html
 from infer_cost.roofline.dispatch import Value, maximum, minimum
 from infer_cost.serving.budget import budget, sequence_bytes_per_gpu
@@ -102,6 +103,7 @@ def estimate(model: Any, hardware: Any, **options: Any) -> Estimate:
     >>> answer.tpot_s.bound < answer.tpot_s.low < answer.tpot_s.expected < answer.tpot_s.high
     True
     """
+    known_options(scenario, options)
     return estimate_of(scenario(model, hardware, **options))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from infer_cost.checks import whole
+from infer_cost.checks import known_options, whole
 from infer_cost.display import repr_html
 from infer_cost.errors import CannotBeMetError, InferCostError
 from infer_cost.hardware_specs.formats import number_format
@@ -83,8 +83,8 @@ class MemoryPlan:
 
 def memory_plan(
     model: str | Path | Architecture,
-    *,
     hardware: str | Path | Machine | None = None,
+    *,
     weights: str | None = None,
     kv: str | None = None,
     context: int | None = None,
@@ -135,6 +135,7 @@ def memory_plan(
     >>> round(plan.weight_bytes / 1e9, 1), plan.kv_bytes_per_token
     (72.7, 327680.0)
     """
+    known_options(deployment, options, *(memory_plan.__kwdefaults__ or ()))
     whole("concurrency", concurrency, high=10_000_000)
     whole("adapters", adapters, high=1_000_000)
     architecture = model if isinstance(model, Architecture) else find_model(model, assume=assume)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from infer_cost.checks import whole
+from infer_cost.checks import known_options, whole
 from infer_cost.display import repr_html
 from infer_cost.model_specs.counts import counts
 from infer_cost.model_specs.kv import element_bytes, kv_bytes_per_sequence
@@ -90,6 +90,7 @@ def roofline_report(
     >>> round(report.ridge_point)
     295
     """
+    known_options(deployment, options, "batch", "context")
     whole("batch", batch, high=10_000_000)
     whole("context", context, low=0)
     plan = deployment(model, hardware, **options)

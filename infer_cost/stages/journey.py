@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from infer_cost.checks import whole
+from infer_cost.checks import known_options, whole
 from infer_cost.errors import unknown_name
 from infer_cost.serving.estimate import Estimate, estimate_of, state_of
 from infer_cost.serving.ranges import Range
@@ -94,6 +94,7 @@ def journey(
     if numbering not in NUMBERINGS:
         raise unknown_name("numbering", numbering, NUMBERINGS, field="numbering", hint=", ".join(NUMBERINGS))
     whole("replicas", replicas, high=1_000_000)
+    known_options(scenario, options, *(journey.__kwdefaults__ or ()))
     question = scenario(model, hardware, **options)
     times = host_times(latencies)
     hosts = host_shares(times, lambda time: time.typical, question)
