@@ -182,7 +182,13 @@ def _chosen(ids: Sequence[str], stage: int | None, document: str | None) -> list
     known = {claim.id.lower(): claim for claim in claims()}
     for name in ids:
         if name.lower() not in known:
-            raise unknown_name("claim", name, known, field="claim", hint="`infer-cost claims --json` lists all")
+            raise unknown_name(
+                "claim",
+                name,
+                (),
+                field="claim",
+                hint="ids are like C136; `infer-cost claims` and `infer-cost claims --json` list them",
+            )
     if stage is not None and not 0 <= stage <= STAGES:
         raise InputError(f"there is no stage {stage}", field="stage", value=stage, allowed=f"0 (none) to {STAGES}")
     if document is not None and document not in DOCUMENTS:

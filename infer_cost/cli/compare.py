@@ -63,7 +63,12 @@ def kind_of(names: list[str]) -> str:
     ('hardware', 'weights')
     """
     if len(names) < 2:
-        raise InputError("compare takes two names or more", field="names", value=names, allowed="NAME NAME ...")
+        raise InputError(
+            "compare takes two names or more",
+            field="names",
+            value=names,
+            hint="infer-cost compare h100-sxm b200-sxm compares machines; models need --hardware, formats --model too",
+        )
     kinds = {name: _kind(name) for name in names}
     if len(set(kinds.values())) > 1:
         words = {"hardware": "machine", "weights": "number format", "model": "model"}

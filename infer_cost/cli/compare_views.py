@@ -82,8 +82,8 @@ def _sheet_lines(sheets: Sequence[Comparison]) -> list[Line]:
     precisions = [p for p in ("bf16", "fp8", "fp4") if p in stated or p == "bf16"]
     lines: list[Line] = [
         ("accelerators", lambda s: f"{s.summary.gpus:,}"),
-        ("memory, GB", lambda s: _number(s.summary.memory_bytes, 1e9)),
-        ("usable, GB", lambda s: _number(s.summary.usable_memory_bytes, 1e9)),
+        ("memory as sold, GB", lambda s: _number(s.summary.memory_bytes, 1e9)),
+        ("memory a process sees, GB", lambda s: _number(s.summary.usable_memory_bytes, 1e9)),
         ("bandwidth, TB/s", lambda s: _number(s.summary.memory_bandwidth, 1e12)),
     ]
     lines += [(f"{p}, TFLOP/s", _of("peak_flops", p, 1e12, inner=True)) for p in precisions]

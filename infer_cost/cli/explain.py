@@ -32,7 +32,7 @@ def command(
     if name is None:
         _list(formulas(), as_json=json)
         return
-    told = explain(name, assignments(values or []))
+    told = explain(name.replace("-", "_"), assignments(values or []))
     if json:
         emit_json(document(told))
     else:
@@ -119,8 +119,9 @@ def _list(formulas: Sequence[Formula], *, as_json: bool) -> None:
         emit_json([{"name": f.name, "equation": f.equation, "summary": f.summary} for f in formulas])
         return
     module = ""
+    longest = max(len(formula.name) for formula in formulas)
     for formula in formulas:
         if formula.module != module:
             module = formula.module
             print(("" if module == formulas[0].module else "\n") + bold(module.replace("_", " ")))
-        print(f"  {formula.name:<34}{formula.equation.split(' where ')[0]}")
+        print(f"  {formula.name:<{longest}}  {formula.equation.split(' where ')[0]}")

@@ -103,9 +103,10 @@ def _print(plan: MemoryPlan) -> None:
         ("active a token", f"{count(plan.parameters_active)}"),
         ("weights", gigabytes(plan.weight_bytes)),
         ("KV cache a token", f"{count(plan.kv_bytes_per_token)} B"),
-        ("  beyond all windows", f"{count(plan.kv_growth_bytes_per_token)} B"),
         (f"KV cache at {count(plan.context)} tokens", gigabytes(plan.kv_bytes_per_sequence)),
     ]
+    if plan.kv_growth_bytes_per_token != plan.kv_bytes_per_token:
+        rows.insert(-1, ("  beyond all windows", f"{count(plan.kv_growth_bytes_per_token)} B"))
     rows += _differences(plan)
     if plan.state_bytes_per_sequence:
         rows.append(("recurrent state a sequence", gigabytes(plan.state_bytes_per_sequence)))
@@ -155,7 +156,7 @@ def _machine_rows(plan: MemoryPlan) -> list[tuple[str, str]]:
         ("runtime", plan.runtime_bytes_per_gpu or 0.0),
         ("left for KV cache", plan.kv_budget_bytes_per_gpu or 0.0),
     ]
-    rows = [(f"usable on each of {plan.gpus} GPUs", gigabytes(usable))]
+    rows = [("usable on the GPU" if plan.gpus == 1 else f"usable on each of {plan.gpus} GPUs", gigabytes(usable))]
     rows += [
         (f"  {name}", f"{gigabytes(value):>10}  {bar(value / usable, min(24, width() // 4))}".rstrip())
         for name, value in parts

@@ -124,10 +124,15 @@ def test_no_critical_context(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(out)["error"]["field"] == "critical_context"
 
 
+def test_hyphens_are_as_good_as_underscores(capsys):
+    assert call(capsys, "explain", "optimal-batch") == call(capsys, "explain", "optimal_batch")
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["explain", "ridgepoint"], "did you mean ridge_point?"),
+        (["explain", "optimal-batc"], "did you mean optimal_batch"),
         (["explain", "ridge_point", "989"], "'989' isn't name=value"),
         (["explain", "ridge_point", "=989"], "isn't name=value"),
         (["explain", "ridge_point", "BW=1", "BW=2"], "BW is given twice"),
