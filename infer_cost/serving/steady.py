@@ -172,6 +172,8 @@ def _packing(
     A pass's time is close to linear in its prompts, so the passes with one prompt and with a full budget give all
     others; both depend on the lengths only, which keeps a grid of loads cheap.
     """
+    if not is_array(together) and together <= 1.0:
+        return _Packing(prefill.occupancy_s, 0.0)
     new, cached = requests.new_tokens * 1.0, requests.cached_tokens * 1.0
     most = prompts_in_a_pass(engine, new)
     full = packed_prefill_time(engine, new, cached, most, without)
