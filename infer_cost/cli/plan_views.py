@@ -128,8 +128,9 @@ def _asides(answer: Plans, traffic: Traffic, other: Placed | None, scaled: Scale
         start = scaled.start
         lines.append(
             f"engines that follow the day, {scaled.fewest} to {scaled.most} of them, cost "
-            f"{dollars(scaled.usd_per_day)} a day instead of {dollars(scaled.fixed_usd_per_day)}, {scaled.saving:.0%} less; each starts in "
-            f"{seconds(start.total_s)}: {seconds(start.load_s)} to load weights ({start.source}), "
+            f"{dollars(scaled.usd_per_day)} a day instead of {dollars(scaled.fixed_usd_per_day)}, "
+            f"{scaled.saving:.0%} less; each starts in {seconds(start.total_s)}: "
+            f"{seconds(start.load_s)} to load weights ({start.source}), "
             f"{seconds(start.start_s)} for the rest (assumed)"
         )
     return lines
@@ -175,7 +176,7 @@ def _assumptions(answer: Plans, traffic: Traffic) -> list[str]:
         for pool in {pool.candidate.machine.id: pool for pool in best.pools}.values()
     ]
     for lengths, name in ((traffic.inputs, "input"), (traffic.outputs, "output")):
-        kind = f"log-normal, coefficient of variation {lengths.variation:g}" if lengths.variation else "all alike"
+        kind = f"log-normal, coefficient of variation {lengths.variation:.2g}" if lengths.variation else "all alike"
         said.append(f"{name} {lengths.mean:,.0f} tokens on average, {kind}")
     arrivals = (
         "independent of each other" if traffic.burstiness == 1.0 else f"Gamma, {traffic.burstiness:g} times as bursty"

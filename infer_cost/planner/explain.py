@@ -40,7 +40,8 @@ def binding(pool: PoolPlan, traffic: Traffic, promises: Sequence[Promise], moved
     mine = promises_of(pool.role, promises)
     if not mine:
         return Binding(
-            "throughput", f"throughput: it is full at {pool.most:.3g} requests/s, {limit_of_token(pool, traffic)}"
+            "throughput",
+            f"throughput: an engine is full at {pool.most:.3g} requests/s; {limit_of_token(pool, traffic)}",
         )
     part = round(pool.most / one.greatest * RATE_STEPS) + 1
     rate = part / RATE_STEPS * one.greatest
@@ -57,8 +58,8 @@ def binding(pool: PoolPlan, traffic: Traffic, promises: Sequence[Promise], moved
     name = f"{promise.metric.upper()} p{promise.percentile:g}"
     return Binding(
         name,
-        f"{name}: at {rate:.3g} requests/s instead of {pool.rate:.3g} an engine would reach {value * 1e3:,.1f} ms, "
-        f"{promise.limit_s * 1e3:g} ms are promised",
+        f"{name}: at {rate:.3g} requests/s instead of {pool.rate:.3g} an engine would reach {value * 1e3:,.4g} ms, "
+        f"{promise.limit_s * 1e3:,.4g} ms are promised",
     )
 
 

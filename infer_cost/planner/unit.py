@@ -33,7 +33,7 @@ class Shortfall:
 
     def __str__(self) -> str:
         if self.unit == "s":
-            return f"{self.what} is {self.reached * 1e3:,.1f} ms at best, {self.needed * 1e3:,.1f} ms are promised"
+            return f"{self.what} is {self.reached * 1e3:,.4g} ms at best, {self.needed * 1e3:,.4g} ms are promised"
         if self.unit == "B":
             return f"{self.what}: {self.needed / 1e9:,.1f} GB a GPU are needed, {self.reached / 1e9:,.1f} GB usable"
         return f"{self.what} is {self.reached:,.0f} {self.unit}, {self.needed:,.0f} are needed"
