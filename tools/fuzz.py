@@ -19,6 +19,7 @@ import json
 import os
 import random
 import shlex
+import shutil
 import signal
 import sys
 import tempfile
@@ -46,6 +47,22 @@ WORDS = (
     "decode prefill tpot_s<0.03 csv json markdown true false -- - . .. / ~ \\ * %s {} $HOME \udcff 日本語 💥 ̈ "
 ).split()
 LONG = "x" * 100_000
+
+DEFAULTS = (
+    'hardware = "h100-sxm"\n',
+    'hardware = "h100-sxm"\ngpus = 8\nweights = "fp8"\n[journey]\nprovider = "openai/gpt-5.5"\n',
+    "gpus = nan\n",
+    "gpus = 1e400\nconcurrency = -1\n",
+    "[estimate]\ntp = [1, 2]\n",
+    "[[estimate]]\ntp = 1\n",
+    "estimate = 3\n",
+    "weights-everywhere = 2026-11-30\n",
+    'set = ["memory_bandwidth=1 TB/s"]\nmodel = "llama-3.1-8b"\n',
+    "a = " + "[" * 5000,
+    "\x00\x01",
+    "",
+)
+"""Defaults of a user, right and wrong."""
 
 NEAR_LINES = (
     "estimate llama-3.1-8b --hardware h100-sxm",
@@ -401,18 +418,54 @@ def one_round(lines: Lines, rng: random.Random) -> tuple[list[str], Outcome, str
     """Draw a command line, run it, now and then with a stream that fails or an interrupt, and judge it."""
     arguments = lines.draw()
     trouble = rng.random()
+    with defaults(rng.choice(DEFAULTS) if rng.random() < 0.05 else None):
+        before = set(Path().iterdir())
+        outcome, said = _judged(arguments, trouble, rng)
+        left = _cleared(set(Path().iterdir()) - before)
+    if said is None and left and outcome.code in (1, 2) and trouble > 0.04:
+        said = f"failed, and left {left}"
+    return arguments, outcome, said
+
+
+def _judged(arguments: list[str], trouble: float, rng: random.Random) -> tuple[Outcome, str | None]:
     if trouble < 0.02:
         error = rng.choice((BrokenPipeError(32, "Broken pipe"), OSError(28, "No space left on device")))
         outcome = run(arguments, Full(error, rng.choice((0, 10, 1000))))
-        return arguments, outcome, verdict(arguments, outcome, broken=True)
+        return outcome, verdict(arguments, outcome, broken=True)
     if trouble < 0.04:
         outcome = run(arguments, interrupt_after=rng.uniform(0.0001, 0.01))
-        return arguments, outcome, verdict(arguments, outcome, interrupted=True, broken=outcome.code == 130)
+        return outcome, verdict(arguments, outcome, interrupted=True, broken=outcome.code == 130)
     outcome = run(arguments, interrupt_after=SLOWEST_S)
     said = verdict(arguments, outcome)
     if outcome.code == 130:
         said = f"takes longer than {SLOWEST_S} s"
-    return arguments, outcome, said
+    return outcome, said
+
+
+@contextlib.contextmanager
+def defaults(text: str | None) -> Iterator[None]:
+    """Let a file of defaults lie in the working directory."""
+    if text is None:
+        yield
+        return
+    path = Path("infer-cost.toml")
+    path.write_text(text, encoding="utf-8")
+    os.environ["INFER_COST_CONFIG"] = path.name
+    try:
+        yield
+    finally:
+        os.environ["INFER_COST_CONFIG"] = "none"
+        path.unlink()
+
+
+def _cleared(files: set[Path]) -> list[str]:
+    """Remove what a command wrote; return the names of what looks complete."""
+    for path in files:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    return sorted(path.name for path in files if path.suffix not in (".part", ".parts", ".progress", ".new"))
 
 
 def _interrupt(*_: Any) -> None:

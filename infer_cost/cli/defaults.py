@@ -173,4 +173,6 @@ def _checked(parameter: click.Parameter, key: str, value: Any, path: str) -> Any
         if isinstance(one, bool) is not flag or not isinstance(one, str | int | float | bool):
             allowed = "true or false" if flag else "a text or a number" + (", or a list of them" if several else "")
             raise InputError(f"{key} in {path} can't be {one!r:.60}", field=key, value=one, allowed=allowed)
-    return [str(one) for one in values] if several else value
+    # As text, so that half a GPU or infinitely many are refused as they are on the command line.
+    texts = values if flag else [str(one) for one in values]
+    return texts if several else texts[0]

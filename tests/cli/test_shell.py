@@ -162,6 +162,8 @@ WRONG = {
     "a list for one": ('weights = ["fp8", "bf16"]', "weights"),
     "true for a number": ("gpus = true", "gpus"),
     "text for a flag": ('weights-everywhere = "yes"', "true or false"),
+    "half a GPU": ("gpus = 2.5", "2.5"),
+    "infinitely many": ("gpus = inf", "inf"),
     "a word for a number": ('gpus = "many"', "many"),
     "too deep": ("gpus = " + "[" * 5000, "infer-cost.toml"),
 }
