@@ -190,7 +190,7 @@ def to_sympy(node: Node, symbols: dict[str, Any]) -> Any:
             return sympy.E
         return symbols[rest[0]]
     if kind == "sum":
-        variable = sympy.Symbol(rest[0], integer=True)
+        variable = sympy.Symbol(rest[0])
         body = to_sympy(rest[3], {**symbols, rest[0]: variable})
         first, last = (to_sympy(bound, symbols) for bound in rest[1:3])
         series = sympy.Sum(body, (variable, first, last))

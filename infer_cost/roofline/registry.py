@@ -26,7 +26,7 @@ _RESULT = re.compile(r"^(float|int)\n((?:    .*\n?)+)", re.MULTILINE)
 _DESCRIPTION = re.compile(r"(?P<meaning>.*), (?P<symbol>[\w*]+) \[(?P<unit>[^\]]+)\]", re.DOTALL)
 _MATH = re.compile(r"^\.\. math:: (.*(?:\n {4,}.*)*)", re.MULTILINE)
 _REFERENCE = re.compile(r"^\.\. \[\d+\] (.*(?:\n {3}.*)*)", re.MULTILINE)
-LARGEST_COUNT = 2**20
+LARGEST_COUNT = 2**14
 """Of a whole number that a formula counts up to."""
 _NEVER = re.compile(r"Infinite if ([^.]*)\.(?:\s|$)")
 
@@ -305,7 +305,7 @@ def short(value: float) -> str:
     text = f"{value:.6g}"
     if value == int(value) and abs(value) < 1e9:
         return str(int(value))
-    if 1e-3 <= abs(value) < 1e6 or value == 0:
+    if 1e-3 <= abs(value) < 1e6:
         return text
     exponent = 3 * math.floor(math.log10(abs(value)) / 3 + 1e-12)
     return f"{value / 10.0**exponent:.6g}e{exponent}"

@@ -26,6 +26,11 @@ def text(latex: str, **values: str) -> str:
         (r"\frac{a}{b} \cdot c", "(a / b)·c"),
         (r"a / b", "a / b"),
         (r"x^{2}", "x²"),
+        (r"x^2", "x²"),
+        (r"a + (b + c)", "a + b + c"),
+        (r"a - b c", "a − b·c"),
+        (r"\frac{a b}{c}", "a·b / c"),
+        (r"a b c", "a·b·c"),
         (r"x^{-4}", "x^(−4)"),
         (r"x^{n + 1}", "x^(n + 1)"),
         (r"x^{n}", "x^n"),
@@ -102,6 +107,11 @@ def test_e_is_a_symbol_where_the_formula_has_one() -> None:
 def test_what_cannot_be_read_is_an_error(latex: str) -> None:
     with pytest.raises((ValueError, IndexError)):
         parse_equation(latex)
+
+
+def test_what_is_left_over_is_named() -> None:
+    with pytest.raises(ValueError, match=r"beyond '\)'"):
+        parse_equation("y = a b)")
 
 
 def test_greek() -> None:

@@ -93,9 +93,12 @@ def test_shares_end_at_one_and_servers_are_whole() -> None:
     with pytest.raises(InputError, match=r"acceptance: '1\.5' is above 1"):
         explain("speculative_expected_tokens", {"acceptance": 1.5, "draft_tokens": 2})
     for servers in (2.5, 1e12):
-        with pytest.raises(InputError, match=r"servers = .* won't do; allowed: a whole number up to 1,048,576"):
+        with pytest.raises(InputError, match=r"servers = .* won't do; allowed: a whole number up to 16,384"):
             explain("erlang_c", {"servers": servers, "offered_load": 1})
-    assert explain("erlang_c", {"servers": 2, "offered_load": 1}).value == pytest.approx(1 / 3)
+    told = explain("erlang_c", {"servers": 2, "offered_load": 1})
+    assert told.value == pytest.approx(1 / 3)
+    assert [type(value) for value in told.inputs.values()] == [int, float]
+    assert explain("erlang_c", {"servers": 16384, "offered_load": 1}).value == pytest.approx(0)
 
 
 def test_no_answer_says_why() -> None:
