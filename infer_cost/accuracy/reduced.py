@@ -203,8 +203,9 @@ def predict(constants: Array, table: Table) -> tuple[Array, Array]:
     others = o["sequences"] - 1.0
     lost = interference * others * occupancy / o["steps"]
     busy = o["sequences"] * occupancy / (o["steps"] * (step + lost) + occupancy)
-    ahead = np.minimum(crowding * others**CROWD_GROWTH * np.minimum(busy, 1.0) ** CROWD_LOAD, others)
-    wait = np.where(others > 0, step / 2 + ahead * occupancy, 0.0)
+    passes = np.maximum(o["sequences"] / o["together"] - 1.0, 0.0)
+    ahead = np.minimum(crowding * passes**CROWD_GROWTH * np.minimum(busy, 1.0) ** CROWD_LOAD, passes)
+    wait = np.where(others > 0, step / 2 + ahead * own, 0.0)
     return step + lost, request + wait + own
 
 

@@ -133,7 +133,10 @@ def steady_state(
     together = 1.0 if alone else maximum(running / ranks / steps, 1.0)
     packing = _packing(engine, requests, prefill, together, without)
     interference = others * packing.occupancy_s * deployment.engine.interference_share / steps
-    wait = 0.0 if alone else mean_wait(engine, running, packing.occupancy_s, token.total_s, interference, steps)
+    wait: Value = 0.0
+    if not alone:
+        each = packing.occupancy_s
+        wait = mean_wait(engine, running, each, token.total_s, interference, steps, packing.prompts)
     wait = wait + packing.longer_s
     if "host" not in without:
         wait = wait + deployment.engine.host_request_s
@@ -160,6 +163,7 @@ def steady_state(
 class _Packing:
     """Prefill when several prompts arrive in a step: the engine's time for each, and how much longer each takes."""
 
+    prompts: Value
     occupancy_s: Value
     longer_s: Value
 
@@ -173,14 +177,14 @@ def _packing(
     others; both depend on the lengths only, which keeps a grid of loads cheap.
     """
     if not is_array(together) and together <= 1.0:
-        return _Packing(prefill.occupancy_s, 0.0)
+        return _Packing(1.0, prefill.occupancy_s, 0.0)
     new, cached = requests.new_tokens * 1.0, requests.cached_tokens * 1.0
     most = prompts_in_a_pass(engine, new)
     full = packed_prefill_time(engine, new, cached, most, without)
     each = where(most > 1.0, (full - prefill.occupancy_s) / maximum(most - 1.0, 1e-9), 0.0)
     prompts = minimum(together, most)
     longer = (prompts - 1.0) * each
-    return _Packing((prefill.occupancy_s + longer) / prompts, longer)
+    return _Packing(prompts, (prefill.occupancy_s + longer) / prompts, longer)
 
 
 def _token_of_running(
@@ -206,22 +210,28 @@ def _token_of_running(
 
 
 def mean_wait(
-    engine: CompiledEngine, running: Value, occupancy: Value, step: Value, interference: Value, steps: Value
+    engine: CompiledEngine,
+    running: Value,
+    occupancy: Value,
+    step: Value,
+    interference: Value,
+    steps: Value,
+    together: Value = 1.0,
 ) -> Value:
     """Mean wait of an arriving request: half of the step under way, and the prefills before it.
 
-    .. math:: n = c (B - 1)^{0.8} u^{0.15}
+    .. math:: n = c (B/k - 1)^{0.8} u^{0.15}
 
     In a closed loop requests that finish together arrive together, so an arrival meets far more than an independent
     stream's ``u/(2(1 - u))`` prefills before it, ``u`` being the share of the engine's time that prefills take. The
-    exponents are fitted on all engines' published times to first token, ``c`` is the engine's crowding.
+    exponents are fitted on all engines' published times to first token, ``c`` is the engine's crowding. Where ``k``
+    prompts come ``together`` in a step they share a pass, and passes are waited for.
     """
-    ranks = float(engine.deployment.parallel.dp)
-    others = maximum(running / ranks, 1.0) - 1.0
+    sequences = maximum(running / float(engine.deployment.parallel.dp), 1.0)
     cycle = steps * (step + interference) + occupancy
-    share = (others + 1.0) * occupancy / cycle
-    ahead = prefills_ahead(engine.deployment.engine.crowding, others, share)
-    return where(others > 0, step / 2.0 + ahead * occupancy, 0.0)
+    passes = maximum(sequences / together - 1.0, 0.0)
+    ahead = prefills_ahead(engine.deployment.engine.crowding, passes, sequences * occupancy / cycle)
+    return where(sequences > 1.0, step / 2.0 + ahead * occupancy * together, 0.0)
 
 
 def prefills_ahead(crowding: Value, others: Value, share: Value) -> Value:
