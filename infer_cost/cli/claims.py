@@ -26,6 +26,8 @@ def command(
     """Recompute what four documents on inference say, and give a verdict on each figure.
 
     Without arguments: the counts, and what contradicts itself. With a filter or ids: each claim in full.
+
+    Example: infer-cost claims --stage 10 --verdict inconsistent
     """
     from infer_cost.claims import audit, counts_by_verdict, documents
 

@@ -60,35 +60,34 @@ def for_command(command: click.Command, name: str, find: Callable[[str], click.C
     import click
 
     found: dict[str, Any] = {}
-    origin: dict[str, str] = {}
+    read_from: dict[str, str] = {}
     for path in paths():
         written = _read(path)
         if written is None:
             continue
         for key, value in _meant(written, name, command, find, path).items():
             if key not in found:
-                found[key], origin[key] = value, path
-    click.get_current_context().meta[USED] = origin
+                found[key], read_from[key] = value, path
+    click.get_current_context().meta[USED] = read_from
     return found
 
 
 def tell(context: click.Context) -> None:
     """Say on standard error which defaults this answer uses, and from where."""
-    origin: dict[str, str] = context.meta.get(USED, {})
-    used = [
-        parameter
-        for parameter in context.command.params
-        if parameter.name in origin and _from_file(context, str(parameter.name))
-    ]
-    for path in dict.fromkeys(origin[str(parameter.name)] for parameter in used):
-        said = [_written(one, context.params[str(one.name)]) for one in used if origin[str(one.name)] == path]
+    used = [(one, path) for one in context.command.params if (path := origin(context, str(one.name))) is not None]
+    for path in dict.fromkeys(path for _, path in used):
+        said = [_written(one, context.params[str(one.name)]) for one, its_path in used if its_path == path]
         print(f"infer-cost: from {path}: {', '.join(said)}", file=sys.stderr)
 
 
-def _from_file(context: click.Context, name: str) -> bool:
+def origin(context: click.Context, name: str) -> str | None:
+    """Return the file that a parameter's value comes from, if it comes from one."""
     from click.core import ParameterSource
 
-    return context.get_parameter_source(name) is ParameterSource.DEFAULT_MAP
+    if context.get_parameter_source(name) is not ParameterSource.DEFAULT_MAP:
+        return None
+    path: str | None = context.meta.get(USED, {}).get(name)
+    return path
 
 
 def _written(parameter: click.Parameter, value: Any) -> str:

@@ -75,6 +75,8 @@ def _as_ours(error: Exception) -> InferCostError | int | None:
 def _usage_error(error: Any) -> InferCostError:
     import click
 
+    from infer_cost.cli import defaults
+
     field = getattr(getattr(error, "param", None), "name", None)
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "infer-cost"
@@ -85,6 +87,8 @@ def _usage_error(error: Any) -> InferCostError:
         hint = _LISTS[field]
     if isinstance(error, click.NoSuchOption) and (ours := _our_word(error.option_name, context)) is not None:
         message, hint = f"no such option '{error.option_name}'", f"did you mean {ours}? {hint}"
+    if context is not None and field is not None and (path := defaults.origin(context, field)) is not None:
+        hint = f"it stands in {path}"
     return InferCostError(shorten(message[:1].lower() + message[1:], 300), field=field, hint=hint)
 
 
