@@ -52,9 +52,11 @@ def print_plans(
 def _plan_table(plans: Sequence[Plan]) -> str:
     promised = [f"{promise.metric.upper()} p{promise.percentile:g}" for promise in plans[0].promised]
     header = ["plan", "GPUs", "$/hour", "$/M output", *promised, "busy", "headroom"]
-    rows = [
-        [
-            plan.label,
+    rows: list[list[str]] = []
+    for plan in plans:
+        # A pool a line: a table cuts long names, and it is the second pool that tells plans apart.
+        first, *others = plan.label.split(" + ")
+        figures = [
             count(plan.gpus),
             three_digits(plan.usd_per_hour),
             three_digits(plan.usd_per_million_output_tokens),
@@ -62,8 +64,8 @@ def _plan_table(plans: Sequence[Plan]) -> str:
             "/".join(f"{pool.busy:.0%}" for pool in plan.pools),
             f"{plan.headroom - 1.0:+.0%}",
         ]
-        for plan in plans
-    ]
+        rows.append([first, *figures])
+        rows += [[f"  + {name}", *[""] * len(figures)] for name in others]
     return table(header, rows)
 
 
@@ -187,6 +189,11 @@ def _assumptions(answer: Plans, traffic: Traffic) -> list[str]:
         said.append(f"percentiles from {' and '.join(how[method] for method in dict.fromkeys(best.methods))}")
     else:
         said.append("nothing is promised about latency: every engine is kept full")
+    promised = {promise.metric for promise in best.promised}
+    if promised == {"tpot"}:
+        said.append("nothing is promised about the first token, which may wait long; --ttft 2s promises it")
+    elif promised == {"ttft"}:
+        said.append("nothing is promised about the tokens after the first, which may be slow; --tpot 50ms promises it")
     if any(dict(pool.candidate.settings).get("weights") for pool in best.pools):
         said.append(
             "weights in another format than the checkpoint's; whether the answers stay good enough is yours to test"

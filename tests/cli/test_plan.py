@@ -37,6 +37,23 @@ def test_its_document(infer_cost: Run) -> None:
     assert set(engines) == {"vllm", "sglang", "trtllm"}
 
 
+ONE_PROMISE = "plan llama-3.1-70b --hardware h100-sxm,h200-sxm --requests 10/s"
+
+
+@pytest.mark.parametrize(
+    ("promise", "open_"), [("--tpot 50ms", "first token"), ("--ttft 2s", "tokens after the first")]
+)
+def test_what_nothing_is_promised_about_is_said(infer_cost: Run, promise: str, open_: str) -> None:
+    assumed = " ".join(infer_cost(f"{ONE_PROMISE} {promise}").out.partition("Assumed:")[2].split())
+    assert f"nothing is promised about the {open_}" in assumed
+
+
+def test_plans_of_two_pools_are_told_apart_on_a_narrow_terminal(infer_cost: Run) -> None:
+    rows = infer_cost(f"{ONE_PROMISE} --tpot 20ms --layout apart").out.splitlines()[2:13]
+    assert sum(row.startswith("  + decode: ") for row in rows) == 5
+    assert not any("…" in row for row in rows)
+
+
 def test_the_estimate_that_it_names_agrees(infer_cost: Run) -> None:
     answer = infer_cost(f"{CHAT} --layout together")
     line = next(line.strip() for line in answer.out.splitlines() if line.strip().startswith("infer-cost estimate"))
