@@ -45,3 +45,5 @@ def test_the_readme_has_examples() -> None:
 def test_a_changed_figure_is_noticed() -> None:
     assert docs_examples.matches("a\n...\nz", "a\nb\nc\nz")
     assert not docs_examples.matches("a 1\nz", "a 2\nz")
+    many = "\n".join(f"line {number}" for number in range(200))
+    assert not docs_examples.matches("line 0\n...\nline 100\n...\nline 300", many)  # and says so at once
