@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from infer_cost.accuracy.measurements import Measurement, read_measurements
 from infer_cost.accuracy.questions import question_of
 from infer_cost.accuracy.reduced import EXPECTED, FITTED, Array, Table, errors, features_of, fit
-from infer_cost.hardware_specs.efficiency import architecture_group
+from infer_cost.hardware_specs.generations import architecture_group
 
 ROOT = Path(__file__).parents[1]
 INPUT = ROOT / "tests" / "data" / "measurements" / "serving.csv"

@@ -9,7 +9,7 @@ from typing import Any
 from infer_cost.model_specs.kv import KvAllocator, element_bytes, kv_bytes_per_sequence, state_bytes_per_sequence
 from infer_cost.roofline.dispatch import floor, maximum, minimum
 from infer_cost.serving.deployment import Deployment
-from infer_cost.serving.program import local_elements
+from infer_cost.serving.shards import local_elements
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from infer_cost.hardware_specs.efficiency.kernels import KernelModel, kernel_mod
 from infer_cost.hardware_specs.formats import number_format
 from infer_cost.hardware_specs.rates import peak_rate
 from infer_cost.hardware_specs.types import Machine
-from infer_cost.model_specs.architecture import Layer, Matrix, Mixer
+from infer_cost.model_specs.architecture import Layer, Mixer
 from infer_cost.roofline import busiest_rank
 from infer_cost.serving.deployment import Deployment
 from infer_cost.serving.operators import (
@@ -28,6 +28,7 @@ from infer_cost.serving.operators import (
     Recurrence,
     Transfer,
 )
+from infer_cost.serving.shards import kv_shards, local_shape
 
 Phase = Literal["prefill", "decode"]
 
@@ -72,35 +73,6 @@ def compile_program(deployment: Deployment, phase: Phase) -> Program:
         eager_s=0.0 if decode else engine.eager_layer_s * engine.overhead * deployment.model.layers,
         launch_s=engine.launch_s,
     )
-
-
-def kv_shards(deployment: Deployment, mixer: Mixer) -> int:
-    """Ranks that a layer's cache is divided over; latent caches and surplus ranks hold copies."""
-    return max(1, min(deployment.parallel.tp, mixer.kv_heads))
-
-
-def local_shape(matrix: Matrix, mixer: Mixer, tp: int) -> tuple[float, float]:
-    """Return inputs and outputs of a matrix on one tensor rank.
-
-    KV heads fewer than ranks are replicated, so their part of ``qkv_proj`` shrinks to one head, no further.
-    """
-    if matrix.split == "column":
-        return matrix.inputs, matrix.outputs / tp
-    if matrix.split == "row":
-        return matrix.inputs / tp, matrix.outputs
-    if matrix.split == "kv":
-        kv = min(mixer.kv_heads * (mixer.score_dim + mixer.value_dim), matrix.outputs)
-        return matrix.inputs, (matrix.outputs - kv) / tp + kv / min(tp, max(1, mixer.kv_heads))
-    return matrix.inputs, matrix.outputs
-
-
-def local_elements(matrix: Matrix, mixer: Mixer, deployment: Deployment) -> float:
-    """Elements of a matrix that one GPU holds, experts cut by expert and tensor parallelism."""
-    parallel = deployment.parallel
-    if matrix.split == "expert":
-        return matrix.elements / (parallel.tp * parallel.dp)
-    inputs, outputs = local_shape(matrix, mixer, parallel.tp)
-    return inputs * outputs * matrix.copies
 
 
 class _Kernels:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from infer_cost.hardware_specs.efficiency import architecture_group, kernel_model
+from infer_cost.hardware_specs.efficiency import kernel_model
+from infer_cost.hardware_specs.generations import architecture_group
 from infer_cost.model_specs.counts import counts
 from infer_cost.roofline.dispatch import Value, maximum, minimum
 from infer_cost.serving.budget import sequences_that_run

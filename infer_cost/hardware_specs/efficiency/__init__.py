@@ -6,7 +6,6 @@ a generic accelerator. What an operator computes and moves is none of this packa
 :mod:`infer_cost.serving`.
 """
 
-from infer_cost.hardware_specs.efficiency._scopes import architecture_group
 from infer_cost.hardware_specs.efficiency.collectives import (
     CollectiveModel,
     collective_model,
@@ -18,7 +17,6 @@ __all__ = [
     "FAMILIES",
     "CollectiveModel",
     "KernelModel",
-    "architecture_group",
     "collective_model",
     "collective_time",
     "kernel_model",

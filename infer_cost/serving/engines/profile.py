@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from infer_cost.checks import finite
 from infer_cost.errors import InputError, unknown_name
-from infer_cost.hardware_specs.efficiency import architecture_group
+from infer_cost.hardware_specs.generations import architecture_group
 from infer_cost.serving.engines.constants import constants_by_engine
 
 
