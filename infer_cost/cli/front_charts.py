@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from infer_cost.cli.output import width
+from infer_cost.cli.output import three_digits, width
 
 if TYPE_CHECKING:
     from infer_cost.planner.sweep import SweepResult
@@ -51,10 +51,10 @@ def draw(answer: SweepResult, pair: tuple[str, str], each: str) -> str:
             field[line][round(x / high_x * (columns - 1))] = letter
     names = [_TITLES.get(name, (name, 1.0))[0] for name in pair]
     lines = [f"{names[1]:>12}"]
-    marks = {0: f"{high_y:,.4g}", (_ROWS - 1) // 2: f"{high_y / 2:,.4g}", _ROWS - 1: "0"}
+    marks = {0: three_digits(high_y), (_ROWS - 1) // 2: three_digits(high_y / 2), _ROWS - 1: "0"}
     lines += [f"{marks.get(place, ''):>10} │{''.join(line)}".rstrip() for place, line in enumerate(field)]
     lines.append(" " * 11 + "└" + "─" * columns)
-    lines.append(" " * 12 + "0" + f"{high_x:,.4g}".rjust(columns - 1))
+    lines.append(" " * 12 + "0" + three_digits(high_x).rjust(columns - 1))
     lines.append(" " * 12 + names[0].center(columns).rstrip())
     return "\n".join([*lines, *(f"{letter}  {name}" for letter, name in zip(_LETTERS, series, strict=False))])
 

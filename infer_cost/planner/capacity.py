@@ -8,7 +8,7 @@ from functools import partial
 from typing import Literal, Protocol
 
 from infer_cost.planner.simulation import Simulated, simulate
-from infer_cost.planner.tails import VALID_UTILIZATION, memory_full, pause_share, token_times, ttft
+from infer_cost.planner.tails import VALID_UTILIZATION, Operating, memory_full, pause_share, token_times, ttft
 from infer_cost.planner.traffic import Metric, Promise, Traffic
 from infer_cost.planner.unit import Shortfall, Unit, promises_of
 
@@ -78,7 +78,7 @@ def measure(
         times: Callable[[Metric], Times] = partial(run.times, extra_s=extra_s)
         method: Method = "simulation"
     else:
-        times, method = partial(_by_formula, one, traffic, rate, extra_s), "formula"
+        times, method = partial(_by_formula, one, traffic, one.at(rate), extra_s), "formula"
     known = {metric: times(metric) for metric in {promise.metric for promise in promises}}
     return Kept(tuple(known[p.metric].percentile(p.percentile / 100.0) for p in promises), method)
 
@@ -111,8 +111,7 @@ def _simulation(
     return simulate(one.queue, traffic, rate, requests=count)
 
 
-def _by_formula(one: Unit, traffic: Traffic, rate: float, extra_s: float, metric: Metric) -> Times:
-    point = one.at(rate)
+def _by_formula(one: Unit, traffic: Traffic, point: Operating, extra_s: float, metric: Metric) -> Times:
     if metric == "tpot":
         return token_times(one.queue, point, traffic.outputs, traffic.burstiness)
     return ttft(one.queue, point, traffic.burstiness, extra_s)
@@ -177,12 +176,12 @@ def sustained_rate(
 
 
 def _keeps(one: Unit, traffic: Traffic, promises: Sequence[Promise], extra_s: float, part: int) -> bool:
-    rate = part / RATE_STEPS * one.greatest
-    if memory_full(one.queue, one.at(rate)) > _FULL_SHARE * _rarest(promises):
+    point = one.at(part / RATE_STEPS * one.greatest)
+    if memory_full(one.queue, point) > _FULL_SHARE * _rarest(promises):
         return False
     # The times of tokens cost a tenth of those of first tokens, so they are looked at first.
     ordered = sorted(promises, key=lambda promise: promise.metric, reverse=True)
-    return all(_holds(p, _by_formula(one, traffic, rate, extra_s, p.metric)) for p in ordered)
+    return all(_holds(p, _by_formula(one, traffic, point, extra_s, p.metric)) for p in ordered)
 
 
 def _holds(promise: Promise, times: Times) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,13 +28,13 @@ class Prefills:
     """Before a prefill starts."""
     ranks: int
     """Prefills that run side by side."""
+    moments: tuple[float, float, float]
+    """Means of the occupancy, its square and its cube."""
 
     @property
     def mean_occupancy_s(self) -> float:
         """Mean time of a rank that a prefill takes."""
-        import numpy as np
-
-        return float(np.dot(self.occupancy_s, self.weights))
+        return self.moments[0]
 
     @property
     def mean_latency_s(self) -> float:
@@ -52,9 +53,9 @@ class Prefills:
 class Decodes:
     """Token times of an engine under some traffic."""
 
-    batch: Any
+    batch: tuple[float, ...]
     """Requests in the whole engine, ascending from 1."""
-    token_s: Any
+    token_s: tuple[float, ...]
     """Time of an emitted token at that batch, without other requests' prefills."""
     steps: float
     """Tokens after the first, of the mean request."""
@@ -62,10 +63,19 @@ class Decodes:
     """Requests that run at once at most."""
 
     def token(self, batch: Any) -> Any:
-        """Time of a token at any batch, between the ones computed."""
-        import numpy as np
+        """Time of a token at any batch, between the ones computed; a number or an array."""
+        if not isinstance(batch, float):
+            import numpy as np
 
-        return np.interp(batch, self.batch, self.token_s)
+            return np.interp(batch, self.batch, self.token_s)
+        place = bisect_right(self.batch, batch)
+        if place == 0:
+            return self.token_s[0]
+        if place == len(self.batch):
+            return self.token_s[-1]
+        low, high = self.batch[place - 1], self.batch[place]
+        first, second = self.token_s[place - 1], self.token_s[place]
+        return first + (batch - low) / (high - low) * (second - first)
 
     def slope(self, batch: float) -> float:
         """How much longer a token takes for each request more in the batch."""
@@ -81,14 +91,16 @@ def prefills(engine: CompiledEngine, traffic: Traffic) -> Prefills:
     lengths = traffic.inputs.points
     cached = np.minimum(np.floor(traffic.reuse * lengths), np.maximum(lengths - 1.0, 0.0))
     times = prefill_time(engine, np.maximum(lengths - cached, 1.0), cached, bounds=False)
-    shape = lengths.shape
+    occupancy, weights = np.broadcast_to(times.occupancy_s, lengths.shape), traffic.inputs.weights
+    first, second, third = (float(np.dot(occupancy**power, weights)) for power in (1, 2, 3))
     return Prefills(
-        np.broadcast_to(times.passes.total_s, shape),
-        np.broadcast_to(times.occupancy_s, shape),
+        np.broadcast_to(times.passes.total_s, lengths.shape),
+        occupancy,
         traffic.inputs.cumulative,
-        traffic.inputs.weights,
+        weights,
         engine.deployment.engine.host_request_s,
         engine.deployment.parallel.dp,
+        (first, second, third),
     )
 
 
@@ -103,4 +115,5 @@ def decodes(engine: CompiledEngine, traffic: Traffic) -> Decodes:
     batch = np.unique(np.round(np.geomspace(1.0, top, _BATCHES)))
     context = traffic.inputs.mean + traffic.outputs.weighted_mean / 2.0
     token = token_time(engine, batch, context, bounds=False).total_s
-    return Decodes(batch, np.broadcast_to(token, batch.shape), max(traffic.outputs.mean - 1.0, 0.0), capacity)
+    times = np.broadcast_to(token, batch.shape).tolist()
+    return Decodes(tuple(batch.tolist()), tuple(times), max(traffic.outputs.mean - 1.0, 0.0), capacity)

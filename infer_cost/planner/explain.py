@@ -93,8 +93,7 @@ def first_token_shares(pool: PoolPlan, traffic: Traffic, moved: float) -> list[S
 def _mean_wait(prefills: Prefills, busy: float, burstiness: float) -> float:
     from infer_cost.roofline import kingman_wait
 
-    mean = prefills.mean_occupancy_s
-    second = float((prefills.occupancy_s**2 * prefills.weights).sum())
+    mean, second, _ = prefills.moments
     return float(kingman_wait(busy, burstiness, second / mean**2 - 1.0, mean))
 
 

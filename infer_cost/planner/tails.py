@@ -105,7 +105,9 @@ def operating_point(engine: Engine, rate: float) -> Operating:
     decoding = float(np.interp(rate, engine.rates, engine.others))
     for _ in range(_ROUNDS):
         alive = (decodes.steps * float(decodes.token(decoding + 1.0)) + behind) / free
-        decoding = min(rate * alive, decodes.capacity)
+        before, decoding = decoding, min(rate * alive, decodes.capacity)
+        if abs(decoding - before) < 1e-7 * decoding:
+            break
     alone = float(decodes.token(decoding + 1.0))
     token = (alone + behind / decodes.steps) / free
     return Operating(rate, busy, decoding, token, token - alone)
@@ -118,7 +120,7 @@ def _behind(engine: Engine, rate: float, busy: float) -> tuple[float, float]:
     """
     prefills = engine.prefills
     assert prefills is not None
-    first, second, third = (float((prefills.occupancy_s**k * prefills.weights).sum()) for k in (1, 2, 3))
+    first, second, third = prefills.moments
     arriving = rate / prefills.ranks
     idle = max(1.0 - busy, 0.02)
     wait = arriving * second / (2.0 * idle)
@@ -151,7 +153,7 @@ def ttft(engine: Engine, point: Operating, burstiness: float = 1.0, extra_s: flo
 
     prefills = engine.prefills
     assert prefills is not None
-    first, second = _moments(prefills)
+    first, second, _ = prefills.moments
     step = point.token_s - point.pause_s
     fixed = prefills.host_s + extra_s
     spread = second / first * (1.0 + burstiness) / 2.0
@@ -168,13 +170,6 @@ def ttft(engine: Engine, point: Operating, burstiness: float = 1.0, extra_s: flo
     total = summed(wait, own, _step_under_way(step, point, prefills.ranks, unit, points))
     shifted = np.concatenate([np.zeros(int(fixed / unit)), total])
     return Distribution(unit, shifted)
-
-
-def _moments(prefills: Prefills) -> tuple[float, float]:
-    import numpy as np
-
-    times = prefills.occupancy_s
-    return float(np.dot(times, prefills.weights)), float(np.dot(times**2, prefills.weights))
 
 
 def _step_under_way(step: float, point: Operating, ranks: int, unit: float, points: int) -> Any:
@@ -262,7 +257,7 @@ def token_times(engine: Engine, point: Operating, outputs: Lengths, burstiness: 
     behind, scattered, second, pause = 0.0, 0.0, 0.0, 0.0
     if engine.prefills is not None:
         behind, scattered = _behind(engine, point.rate, point.prefill_busy)
-        first, square = _moments(engine.prefills)
+        first, square, _ = engine.prefills.moments
         second = point.rate / engine.prefills.ranks * square * engine.interference**2
         pause = first * engine.interference / engine.prefills.ranks / free
     own = steps * (point.token_s - point.pause_s) + behind
