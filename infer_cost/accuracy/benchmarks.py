@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from infer_cost.accuracy.measurements import Measurement, read_measurements
-from infer_cost.errors import InputError, shorten
+from infer_cost.errors import InputError
+from infer_cost.files import read_text
 
 MAX_BYTES = 50_000_000
 
@@ -41,18 +42,13 @@ def read_benchmark(path: Path, given: Mapping[str, Any]) -> list[Measurement]:
 
 
 def _runs(path: Path) -> Iterator[Mapping[str, Any]]:
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise InputError(f"{path.name} is larger than {MAX_BYTES // 10**6} MB", field="file", value=str(path))
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"can't read {shorten(str(path))}: {error}", field="file", value=str(path)) from None
+    text = read_text(path, field="file", what="CSV or JSON", limit=MAX_BYTES)
     try:
         whole = [json.loads(text)]
-    except ValueError:
+    except (ValueError, RecursionError):
         try:
             whole = [json.loads(line) for line in text.splitlines() if line.strip()]
-        except ValueError:
+        except (ValueError, RecursionError):
             raise InputError(
                 f"{path.name} is neither JSON nor JSON lines", field="file", value=str(path), allowed="CSV or JSON"
             ) from None

@@ -224,7 +224,7 @@ class _Journal:
         """Return the chunk and position to go on from, and the tally so far; from the start without a record."""
         try:
             record = json.loads(self.path.read_text())
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return 0, None, Tally()
         usable = record.get("identity") == self.identity
         if not usable or (keeper is None and not self._has(record["position"])):
