@@ -261,6 +261,9 @@ def test_infinities_where_there_is_no_answer() -> None:
 def test_edges() -> None:
     assert r.speculative_expected_tokens(1, 4) == 5
     assert r.speculative_batch_limit(0.1, 4, 0.5, 300) == 0
+    assert r.speculative_batch_limit(0, 4, 0, 300) == 60
+    assert r.speculative_batch_limit(0.3, 2, 0, 300) == pytest.approx(139)
+    assert r.speculative_speedup_batched(0.7, 3, 0, 600, 300) == pytest.approx(2.533 / 4)
     assert r.mm1k_blocking(1, 4) == pytest.approx(0.2)
     assert r.mmc_wait_percentile(14, 10.0, 180.0, 0.5) == 0
     assert r.kv_bytes_windowed(100, 128, 2, 3) == 500
