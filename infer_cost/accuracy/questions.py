@@ -65,21 +65,24 @@ def profile_of(row: Measurement) -> EngineProfile:
 
 
 def age_of(row: Measurement) -> float:
-    """Years before the reference that the row's engine version is from; 0 when nothing says.
-
-    >>> from infer_cost.accuracy.measurements import Measurement
-    >>> age_of.__doc__ is not None
-    True
-    """
-    digits = "".join(c for c in row.date if c.isdigit())
-    if len(digits) >= 6:
-        year = int(digits[:4]) + (int(digits[4:6]) - 0.5) / 12
-    elif len(digits) == 4:
-        year = int(digits) + 0.5
-    else:
-        version = row.engine_version.removeprefix("NIM ")
+    """Years before the reference that the row's engine version is from; 0 when nothing says."""
+    version = row.engine_version.removeprefix("NIM ")
+    year = year_of(row.date)
+    if year is None:
         year = next((y for name, y in VERSION_YEARS.items() if version.startswith(name)), REFERENCE_YEAR)
     return max(0.0, round(REFERENCE_YEAR - year, 2))
+
+
+def year_of(date: str) -> float | None:
+    """Return a date as a year with its fraction, by its month, or None when there is no date.
+
+    >>> year_of("2025-10-29"), year_of("20250914"), year_of("2024"), year_of("")
+    (2025.79, 2025.71, 2024.5, None)
+    """
+    digits = "".join(c for c in date if c.isdigit())
+    if len(digits) >= 6:
+        return round(int(digits[:4]) + (int(digits[4:6]) - 0.5) / 12, 2)
+    return int(digits) + 0.5 if len(digits) == 4 else None
 
 
 def question_of(
