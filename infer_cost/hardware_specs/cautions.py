@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from infer_cost.hardware_specs.efficiency.kernels import kernel_model
 from infer_cost.hardware_specs.types import Machine
 
 _STAND_INS = {
@@ -24,6 +23,24 @@ def cautions(machine: Machine) -> tuple[str, ...]:
     ...     print(line)
     no kernel timings of mi210 are published: efficiencies of accelerators in general, so the range is wider
     """
+    from infer_cost.hardware_specs.efficiency.kernels import kernel_model
+
+    chip = machine.accelerator
+    said = list(doubts(machine))
+    if chip.peak_flops:
+        place = _STAND_INS.get(kernel_model(chip, "gemm", "bf16").level)
+        if place:
+            said.append(f"no kernel timings of {chip.id} are published: efficiencies of {place}, so the range is wider")
+    return tuple(said)
+
+
+def doubts(machine: Machine) -> tuple[str, ...]:
+    """Return what is doubtful about the datasheet figures themselves: a sparse rate, nothing that confirms them.
+
+    >>> from infer_cost.hardware_specs import hardware
+    >>> doubts(hardware("h100-sxm")), doubts(hardware("mi210"))
+    ((), ())
+    """
     chip = machine.accelerator
     said = [f"warning: {warning}" for warning in machine.warnings]
     weak = [name for name in chip.unverified if name not in _MINOR]
@@ -31,8 +48,4 @@ def cautions(machine: Machine) -> tuple[str, ...]:
         said.append(f"unverified figures of {chip.id}: {', '.join(weak)}")
     if chip.status:
         said.append(f"{chip.id}: {chip.status}")
-    if chip.peak_flops:
-        place = _STAND_INS.get(kernel_model(chip, "gemm", "bf16").level)
-        if place:
-            said.append(f"no kernel timings of {chip.id} are published: efficiencies of {place}, so the range is wider")
     return tuple(said)

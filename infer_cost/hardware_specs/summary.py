@@ -162,8 +162,9 @@ def sort_rows(rows: Iterable[Summary], by: str) -> list[Summary]:
     >>> [row.id for row in sort_rows(accelerator_summaries("Google"), "bf16")][:2]
     ['tpu-v7', 'tpu-v6e']
     """
-    name, backwards = by.removeprefix("-"), by.startswith("-")
-    if name not in COLUMNS and name not in PRECISION_COLUMNS:
+    # What --json and --csv call a column will do as well.
+    name, backwards = by.removeprefix("-").removeprefix("peak_flops_"), by.startswith("-")
+    if name not in (*COLUMNS, *COLUMNS.values(), *PRECISION_COLUMNS):
         raise unknown_name("column", name, [*COLUMNS, *PRECISION_COLUMNS], field="sort", hint=_known_columns())
     filled = [(value, row) for row in rows if (value := column(row, name)) is not None]
     filled_ids = {row.id for _, row in filled}

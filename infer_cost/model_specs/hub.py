@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
+from logging import ERROR, getLogger
 from pathlib import Path
 from typing import Any
 
@@ -66,13 +67,16 @@ def stored_parameters(repo_id: str) -> int | None:
 
 def _hub(repo_id: str) -> Any:
     try:
-        return import_module("huggingface_hub")
+        hub = import_module("huggingface_hub")
     except ImportError:
         raise _failed(
             repo_id,
             "isn't in the catalog, and huggingface_hub, which would fetch it, isn't installed",
             f"pip install 'infer-cost[hub]' fetches it; {_PATH_HINT}",
         ) from None
+    # It warns of each try without network; our own error says once what came of them.
+    getLogger("huggingface_hub.utils._http").setLevel(ERROR)
+    return hub
 
 
 def _fetcher(repo_id: str) -> Callable[[str], Path | None]:

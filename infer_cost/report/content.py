@@ -199,7 +199,9 @@ def _load(model: Any, hardware: Any, options: Mapping[str, Any]) -> LoadPoint:
     return LoadPoint(
         trip=trip,
         answer=estimate(model, hardware, price_per_gpu_hour=1.0, **options),
-        stage_costs=tuple(_linear(a.cost_usd, b.cost_usd) for a, b in zip(trip.stages, dearer.stages, strict=True)),
+        stage_costs=tuple(
+            _linear(a.cost_usd or 0.0, b.cost_usd or 0.0) for a, b in zip(trip.stages, dearer.stages, strict=True)
+        ),
         cost=(bound, expected, low, high),
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from infer_cost.checks import known_options, whole
 from infer_cost.display import repr_html
+from infer_cost.hardware_specs.cautions import doubts
 from infer_cost.model_specs.counts import counts
 from infer_cost.model_specs.kv import element_bytes, kv_bytes_per_sequence
 from infer_cost.roofline import (
@@ -136,7 +137,7 @@ def roofline_report(
         critical_context_tokens=critical if math.isfinite(critical) else None,
         tokens_per_s_bound=batch / bound,
         steps=_steps(plan, symbols, read, cache, batch, context, (compute, memory, bound, best, critical)),
-        notes=tuple(plan.model.notes),
+        notes=(*doubts(plan.machine), *plan.model.notes),
     )
 
 

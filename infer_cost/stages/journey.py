@@ -121,7 +121,7 @@ def _stage(number: int, parts: _Parts, replicas: int) -> Stage:
     steps = parts.question.requests.output_tokens - 1
     ttft = engine.ttft_s + host.ttft_s + moved
     rate = usd_per_residence_second(parts.question)
-    cost = 0.0 if rate is None else (engine.residence_s + moved) * rate + host.cost_usd
+    cost = None if rate is None else (engine.residence_s + moved) * rate + host.cost_usd
     return Stage(
         number=number,
         name=NAMES[number],
@@ -246,7 +246,7 @@ def _cost(stages: tuple[Stage, ...], parts: _Parts) -> Range | None:
     rate = usd_per_residence_second(parts.question)
     if rate is None:
         return None
-    expected = sum(stage.cost_usd for stage in stages)
+    expected = sum(stage.cost_usd or 0.0 for stage in stages)
     answer = parts.estimate.e2e_s
     # The GPUs' part varies as the time in the engine does.
     engine = float(parts.state.residence_s) * rate

@@ -74,7 +74,7 @@ def _merged(number: int, parts: list[Stage]) -> Stage:
         ttft_s=sum(part.ttft_s for part in parts),
         tpot_s=sum(part.tpot_s for part in parts),
         e2e_s=sum(part.e2e_s for part in parts),
-        cost_usd=sum(part.cost_usd for part in parts),
+        cost_usd=None if parts[0].cost_usd is None else sum(part.cost_usd or 0.0 for part in parts),
         limited_by=largest.limited_by,
         without=without[0] if without else None,
         assumptions=tuple(line for part in parts for line in part.assumptions),
@@ -93,7 +93,9 @@ def _scale_out(stage: Stage, wire_share: float) -> list[Stage]:
         ttft_s=stage.ttft_s - first.ttft_s - second.ttft_s,
         tpot_s=stage.tpot_s - first.tpot_s - second.tpot_s,
         e2e_s=stage.e2e_s - first.e2e_s - second.e2e_s,
-        cost_usd=stage.cost_usd - first.cost_usd - second.cost_usd,
+        cost_usd=None
+        if stage.cost_usd is None
+        else stage.cost_usd - (first.cost_usd or 0.0) - (second.cost_usd or 0.0),
     )
     return [first, second, third]
 
@@ -106,7 +108,7 @@ def _part(stage: Stage, number: int, share: float) -> Stage:
         ttft_s=stage.ttft_s * share,
         tpot_s=stage.tpot_s * share,
         e2e_s=stage.e2e_s * share,
-        cost_usd=stage.cost_usd * share,
+        cost_usd=None if stage.cost_usd is None else stage.cost_usd * share,
         without=None,
         assumptions=(),
     )

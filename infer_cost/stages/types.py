@@ -31,7 +31,8 @@ class Stage:
     ttft_s: float
     tpot_s: float
     e2e_s: float
-    cost_usd: float
+    cost_usd: float | None
+    """None where no price of the machine is known."""
     limited_by: StageLimit
     without: Without | None = None
     assumptions: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from infer_cost.hardware_specs import hardware
-from infer_cost.hardware_specs.cautions import cautions
+from infer_cost.hardware_specs.cautions import cautions, doubts
 from infer_cost.hardware_specs.overrides import with_overrides
 
 
@@ -29,6 +29,7 @@ def test_weak_figures_are_named(name: str, says: str) -> None:
 def test_warnings_come_first() -> None:
     machine = with_overrides(hardware("gaudi3"), {"peak_flops.bf16": "3670 TFLOP/s"})
     assert cautions(machine)[0].startswith("warning: bf16 of 3670 TFLOP/s is the rate with sparsity")
+    assert doubts(machine) == cautions(machine)[: len(doubts(machine))]
 
 
 def test_a_chip_without_rates_is_left_to_the_error() -> None:

@@ -56,6 +56,11 @@ def test_sorting_keeps_every_row_and_orders_the_filled(name: str, backwards: boo
     assert filled == sorted(filled, reverse=descending)  # type: ignore[type-var]
 
 
+@pytest.mark.parametrize(("given", "short"), [("memory_bandwidth", "bandwidth"), ("-peak_flops_fp8", "-fp8")])
+def test_sorting_takes_the_names_that_json_and_csv_print(given: str, short: str) -> None:
+    assert sort_rows(accelerator_summaries(), given) == sort_rows(accelerator_summaries(), short)
+
+
 def test_unknown_column() -> None:
     with pytest.raises(UnknownNameError, match="unknown column"):
         sort_rows(accelerator_summaries(), "speed")

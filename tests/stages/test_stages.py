@@ -128,3 +128,10 @@ def test_moe_with_latent_attention_on_a_rack():
     trip = _journey("deepseek-v3", "gb200-nvl72", weights="nvfp4")
     assert trip.tpot_s.expected < _journey("deepseek-v3", "h200-sxm", weights="fp8-block").tpot_s.expected * 1.2
     assert trip.gpus == 8
+
+
+@pytest.mark.parametrize("numbering", ["digest", "article"])
+def test_no_price_of_the_machine_means_no_cost_not_a_cost_of_nothing(numbering):
+    trip = infer_cost.journey("llama-3.1-8b", "m4-max", numbering=numbering, output_tokens=10)
+    assert trip.cost_usd is None
+    assert {stage.cost_usd for stage in trip.stages} == {None}
