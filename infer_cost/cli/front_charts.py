@@ -68,6 +68,7 @@ def write(path: Path, answer: SweepResult, pair: tuple[str, str], each: str) -> 
         For an ending that is neither ``.svg`` nor ``.html``.
     """
     from infer_cost.errors import InputError
+    from infer_cost.files import written_whole
 
     ending = path.suffix.lower()
     if ending not in (".svg", ".html"):
@@ -78,7 +79,8 @@ def write(path: Path, answer: SweepResult, pair: tuple[str, str], each: str) -> 
         picture = (
             f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><body>{picture}</body></html>'
         )
-    path.write_text(picture, encoding="utf-8")
+    with written_whole(path) as unfinished:
+        unfinished.write_text(picture, encoding="utf-8")
 
 
 def picture_of(series: Series, pair: tuple[str, str]) -> str:

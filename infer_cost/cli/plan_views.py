@@ -291,6 +291,7 @@ def _pool_document(pool: PoolPlan, traffic: Traffic) -> dict[str, Any]:
         "busy": pool.busy,
         "prefill_busy": pool.point.prefill_busy,
         "in_flight": pool.in_flight,
+        "cache_full_share": pool.full,
         "tpot_mean_s": pool.point.token_s,
         "price_per_gpu_hour_usd": pool.candidate.price.usd_per_hour,
         "estimate": estimate_options(pool, traffic),

@@ -80,13 +80,20 @@ def _single(field: str, part: Any, kind: Kind) -> Any:
             if isinstance(text, bool) or str(text).lower() in ("true", "false"):
                 return text is True or str(text).lower() == "true"
         elif not isinstance(text, bool):
-            number = int(text) if kind == "int" and not isinstance(text, float) else float(text)
+            number = int(text) if kind == "int" and not isinstance(text, float) else _quantity(field, text)
             if kind == "float" or number == int(number):
                 return int(number) if kind == "int" else number
     except (ValueError, TypeError, OverflowError):
         pass
     wanted = {"int": _SYNTAX, "float": "numbers", "str": "names", "bool": "true, false"}[kind]
     raise InputError(f"{field} can't be {shorten(str(part))!r}", field=field, value=part, allowed=wanted)
+
+
+def _quantity(field: str, text: Any) -> float:
+    """Read a number that may have a unit: ``$2.50/h`` for a price, ``70%`` for a share."""
+    from infer_cost.units import parse
+
+    return parse(text, "USD/h" if field == "price_per_gpu_hour" else "ratio", field=field)
 
 
 def _range(field: str, text: str, kind: Kind, first: str, last: str, sign: str | None, by: str | None) -> Sequence[Any]:

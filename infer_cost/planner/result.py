@@ -7,7 +7,7 @@ from typing import Literal
 
 from infer_cost.planner.candidates import Candidate
 from infer_cost.planner.capacity import Method
-from infer_cost.planner.tails import Operating
+from infer_cost.planner.tails import Operating, memory_full
 from infer_cost.planner.traffic import Promise
 from infer_cost.planner.unit import Role, Unit
 
@@ -46,6 +46,11 @@ class PoolPlan:
     def busy(self) -> float:
         """Rate over the greatest one that doesn't let the queue grow."""
         return self.point.rate / self.one.greatest
+
+    @property
+    def full(self) -> float:
+        """Share of the arrivals that find the KV cache full: they wait, or are answered 429."""
+        return memory_full(self.one.queue, self.point)
 
     @property
     def in_flight(self) -> int:

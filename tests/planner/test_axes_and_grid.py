@@ -36,6 +36,8 @@ def test_whole_numbers(text: object, values: list[int]) -> None:
 def test_other_kinds() -> None:
     assert axis("utilization", "0.5,1", "float") == (0.5, 1.0)
     assert axis("utilization", "0.2..0.4+0.1", "float") == pytest.approx((0.2, 0.3, 0.4))
+    assert axis("utilization", "70%,1", "float") == pytest.approx((0.7, 1.0))
+    assert axis("price_per_gpu_hour", "$2.50/h,3", "float") == (2.5, 3.0)
     assert axis("hardware", "h100-sxm,b200-sxm", "str") == ("h100-sxm", "b200-sxm")
     assert axis("weights_everywhere", [True, False], "bool") == (True, False)
 
@@ -48,6 +50,13 @@ def test_refused_with_the_axis_named(text: object) -> None:
     with pytest.raises(InputError) as error:
         axis("tp", text, "int")
     assert error.value.field == "tp"
+
+
+@pytest.mark.parametrize("text", ["3 GB", "nan", "inf", "much"])
+def test_a_share_is_no_other_quantity(text: str) -> None:
+    with pytest.raises(InputError) as error:
+        axis("utilization", text, "float")
+    assert error.value.field == "utilization"
 
 
 def test_a_long_range_takes_no_memory() -> None:
