@@ -18,7 +18,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 
 def test_every_requirement_of_a_user_is_pinned_to_its_lowest() -> None:
-    extras = {name: ones for name, ones in PROJECT["optional-dependencies"].items()}
+    extras = PROJECT["optional-dependencies"]
     needed = [
         *PROJECT["dependencies"],
         *(one for name in extras if name not in check_dependencies.TOOLS for one in extras[name]),
