@@ -23,8 +23,8 @@ from infer_cost.economics.kv_tiers import (
 )
 from infer_cost.hardware_specs.infrastructure import figure
 from infer_cost.model_specs.kv import element_bytes, kv_bytes_per_sequence
-from infer_cost.serving.estimate import estimate_of
 from infer_cost.serving.budget import budget, sequence_bytes_per_gpu
+from infer_cost.serving.estimate import estimate_of
 from infer_cost.serving.scenario import scenario
 
 IDLE_TIMES = {"1 s": 1.0, "1 min": 60.0, "5 min": 300.0, "1 h": 3600.0, "24 h": 86400.0}

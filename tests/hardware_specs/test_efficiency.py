@@ -33,19 +33,13 @@ MINE = replace(H200, id="mine", vendor="me", architecture="none")
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize(
-    "precision", ["bf16", "fp8", "fp8-block", "nvfp4", "mxfp4", "int4-g128", "int8", "q4_k_m"]
-)
+@pytest.mark.parametrize("precision", ["bf16", "fp8", "fp8-block", "nvfp4", "mxfp4", "int4-g128", "int8", "q4_k_m"])
 @pytest.mark.parametrize("engine", ["trtllm", "vllm", "sglang", "generic", "llama.cpp"])
 @pytest.mark.parametrize("chip", [H200, MINE, replace(MINE, peak_flops={"fp32": 1e12})])
 def test_every_question_has_an_answer_that_the_chip_can_compute(family, precision, engine, chip):
     model = kernel_model(chip, family, precision, engine)
     assert model.rate in chip.peak_flops or model.rate == "bf16"
-    assert (
-        0 < model.floor_s < 2e-4
-        and 0 < model.compute_efficiency < 1.5
-        and 0.1 < model.memory_efficiency < 1.35
-    )
+    assert 0 < model.floor_s < 2e-4 and 0 < model.compute_efficiency < 1.5 and 0.1 < model.memory_efficiency < 1.35
 
 
 def test_fallback_goes_outwards_and_widens():
@@ -62,9 +56,7 @@ def test_an_unknown_engine_takes_the_generic_kernels():
 
 
 def test_fp8_weights_without_fp8_units_use_16_bit_arithmetic():
-    a100 = replace(
-        H200, id="a100-sxm-80gb", architecture="Ampere", peak_flops={"bf16": 312e12, "int8": 624e12}
-    )
+    a100 = replace(H200, id="a100-sxm-80gb", architecture="Ampere", peak_flops={"bf16": 312e12, "int8": 624e12})
     assert kernel_model(a100, "gemm", "fp8", "vllm").rate == "bf16"
 
 
@@ -105,9 +97,7 @@ def test_collectives_take_longer_with_more_ranks_and_nothing_alone(op, engine):
 def test_a_send_takes_its_bytes_over_the_link():
     model = collective_model(H200, "send", 2)
     assert collective_time(1e9, 2, 450e9, model) > 1e9 / 450e9
-    assert collective_time(2e9, 2, 450e9, model) == pytest.approx(
-        2 * collective_time(1e9, 2, 450e9, model), rel=0.01
-    )
+    assert collective_time(2e9, 2, 450e9, model) == pytest.approx(2 * collective_time(1e9, 2, 450e9, model), rel=0.01)
 
 
 def test_a_large_all_reduce_approaches_the_links_bandwidth():
@@ -134,9 +124,7 @@ def test_efficiencies_are_physical():
 
 def test_a_refit_gives_the_stored_constants():
     tool = runpy.run_path(str(ROOT / "tools" / "fit_kernels.py"))
-    points = [
-        value for key, value in tool["gemm_points"]() if key[:4] == ("h200-sxm", "trtllm", "gemm", "bf16")
-    ]
+    points = [value for key, value in tool["gemm_points"]() if key[:4] == ("h200-sxm", "trtllm", "gemm", "bf16")]
     refit = tool["fit"](*np.array(points).T)
     stored = kernel_model(H200, "gemm", "bf16", "trtllm")
     assert refit.floor_s == pytest.approx(stored.floor_s, rel=0.02)
