@@ -101,6 +101,11 @@ def command(
             limit=_IN_JSON if as_json else _SHOWN,
             progress=bar.advance if bar.visible else None,
         )
+    # Before anything is printed: a picture that can't be written is an error, and an error prints no answer.
+    if svg and pair:
+        from infer_cost.cli.front_charts import write
+
+        write(svg, answer, pair, each)
     if as_json:
         emit_json(_document(answer, output))
     else:
@@ -110,10 +115,6 @@ def command(
             from infer_cost.cli.front_charts import draw
 
             print("\n" + draw(answer, pair, each))
-    if svg and pair:
-        from infer_cost.cli.front_charts import write
-
-        write(svg, answer, pair, each)
 
 
 def _document(answer: SweepResult, output: Path | None) -> dict[str, Any]:

@@ -67,7 +67,8 @@ def write_whole(path: Path, content: str) -> int:
 
     A file is written beside its place and moved there; what isn't a file (a pipe, a device) is written to as it is.
     """
-    data = content.encode()
+    # What the shell couldn't decode of the command line is repeated on the page as a question mark.
+    data = content.encode(errors="replace")
     if path.exists() and not path.is_file():
         path.write_bytes(data)
         return len(data)

@@ -129,3 +129,11 @@ def test_fronts_on_one_chart(infer_cost: Run, tmp_path: Path) -> None:
 def test_an_empty_front(infer_cost: Run) -> None:
     answer = infer_cost("sweep llama-3.1-70b --hardware h100-sxm --tp 1 --chart")
     assert answer.code == 0 and "Nothing to draw" in answer.out
+
+
+def test_a_picture_that_cannot_be_written_leaves_no_answer(infer_cost, tmp_path):
+    for name in ("front.png", "x" * 300 + ".svg"):
+        result = infer_cost(f"sweep llama-3.1-8b --hardware h100-sxm --concurrency 1..4 --svg {tmp_path / name}")
+        assert result.code == 2
+        assert result.out == ""
+        assert len(result.err.strip().splitlines()) <= 2
