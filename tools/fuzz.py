@@ -241,12 +241,22 @@ def run(arguments: list[str], stdout: io.StringIO | None = None, interrupt_after
             code = 130
         except BaseException as error:
             raised = f"{type(error).__name__}: {error}"[:300]
-        finally:
-            with contextlib.suppress(KeyboardInterrupt):
-                signal.setitimer(signal.ITIMER_REAL, 0)
+        # A timer that goes off between the lines above and below is caught here, not by the caller.
+        try:
+            _stop_timer()
+        except KeyboardInterrupt:
+            _stop_timer()
     return Outcome(
         code if isinstance(code, int) else 0, out.getvalue(), err.getvalue(), time.perf_counter() - begun, raised
     )
+
+
+def _stop_timer() -> None:
+    """Stop the timer, even if it goes off while it is being stopped; it goes off only once."""
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except KeyboardInterrupt:
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def verdict(arguments: list[str], outcome: Outcome, *, interrupted: bool = False, broken: bool = False) -> str | None:
