@@ -18,6 +18,7 @@ import io
 import json
 import os
 import random
+import resource
 import shlex
 import shutil
 import signal
@@ -32,6 +33,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 SLOWEST_S = 20
+MOST_MEMORY = 6_000_000_000
+"""What takes more is stopped and counts as a failure, before it takes the machine with it [B]."""
 
 NUMBERS = (
     "0 1 2 3 4 5 7 8 16 32 64 100 127 128 1000 4096 8192 32768 131072 1000000 -1 -8 0.5 1.5 1e3 1e308 1e-308 1e400 nan "
@@ -486,6 +489,8 @@ def _interrupt(*_: Any) -> None:
 def workplace() -> Iterator[list[str]]:
     """Work in a folder of its own with the hostile files in it, no defaults of the developer's read."""
     before, handler = Path.cwd(), signal.signal(signal.SIGALRM, _interrupt)
+    memory = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, memory[1]))
     os.environ.update(INFER_COST_CONFIG="none", HF_HUB_OFFLINE="1", COLUMNS="80")
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -494,6 +499,7 @@ def workplace() -> Iterator[list[str]]:
         finally:
             os.chdir(before)
             signal.signal(signal.SIGALRM, handler)
+            resource.setrlimit(resource.RLIMIT_AS, memory)
             (Path(folder) / "unreadable.json").chmod(0o600)
 
 

@@ -62,6 +62,9 @@ def default_machines() -> tuple[str, ...]:
     return tuple(key for key in accelerator_ids() if any(price.tier == DEFAULT_TIER for price in prices(key)))
 
 
+MOST_COMBINATIONS = 20_000
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """What a plan may choose between; None leaves a choice to the search."""
@@ -98,7 +101,8 @@ def find_candidates(model: Architecture, choice: Choice) -> Found:
     Raises
     ------
     InputError
-        When nothing is left because no machine has a price, or no combination of options makes sense.
+        When nothing is left because no machine has a price, or no combination of options makes sense; when there are
+        more combinations than anybody would compare.
     """
     made, refusals, unpriced = [], [], []
     looked_at = 0
@@ -109,10 +113,18 @@ def find_candidates(model: Architecture, choice: Choice) -> Found:
             continue
         for settings in _combinations(model, machine, choice):
             looked_at += 1
+            if looked_at > MOST_COMBINATIONS:
+                raise InputError(
+                    "too many combinations to choose from",
+                    field="tp",
+                    allowed=f"{MOST_COMBINATIONS:,} in all",
+                    hint="name fewer machines, formats or sizes",
+                )
             try:
                 made.append(_candidate(model, machine, price, settings, choice))
             except InferCostError as error:
-                refusals.append(error)
+                # Without its frames, which would keep alive all that was built on the way.
+                refusals.append(error.with_traceback(None))
     if not made:
         if refusals:
             raise refusals[0]

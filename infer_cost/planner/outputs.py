@@ -46,14 +46,20 @@ def open_output(path: Path, columns: Sequence[str], position: int | None = None)
     InputError
         For another ending, or Parquet without pyarrow.
     """
-    ending = path.suffix.lower()
+    ending = known_ending(path)
     if ending == ".parquet":
         return _Parquet(path, columns, position)
+    return _Text(path, columns, position, csv=ending == ".csv")
+
+
+def known_ending(path: Path) -> str:
+    """Return the ending that says how a file of rows is written; raises as :func:`open_output` does."""
+    ending = path.suffix.lower()
     if ending not in FORMATS:
         raise InputError(
-            f"can't tell the format of {path.name}", field="output", value=str(path), allowed=", ".join(FORMATS)
+            f"can't tell the format of {path.name or path}", field="output", value=str(path), allowed=", ".join(FORMATS)
         )
-    return _Text(path, columns, position, csv=ending == ".csv")
+    return ending
 
 
 class _Text:

@@ -17,7 +17,7 @@ from infer_cost.planner.evaluate import Block, evaluate_chunk
 from infer_cost.planner.filters import conditions, keep
 from infer_cost.planner.grid import Chunk, Grid
 from infer_cost.planner.keepers import Best, First, Fronts, Keeper
-from infer_cost.planner.outputs import open_output, partial
+from infer_cost.planner.outputs import known_ending, open_output, partial
 from infer_cost.planner.rows import columns_of, row_values
 
 Progress = Callable[[int, int], None]
@@ -124,6 +124,8 @@ def sweep(
     columns = columns_of(grid)
     wanted = conditions(where, columns)
     _check(columns, top, by, front, each, workers)
+    if output:
+        known_ending(output)
     keeper: Keeper | None = Best(top, by) if top else Fronts(front, each) if front else None
     first = First(limit, columns) if not output and not keeper else None
     journal = _Journal(output, grid, [*where, top, by, front, each]) if output else None
