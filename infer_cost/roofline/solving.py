@@ -109,7 +109,7 @@ def solve(name: str, unknown: str, values: Mapping[str, str | float]) -> Solutio
     method = "closed form"
     if not fitting:
         closed, method = None, "bisection"
-        fitting = list(_bisection(at, target, upper))[:1]
+        fitting = _distinct(_bisection(at, target, upper), at, target)
     if not fitting:
         raise CannotBeMetError(_impossible(described, wanted.name, target, map(at, _grid(upper))), field=wanted.name)
     conditions = [described.validity]
@@ -132,7 +132,7 @@ def _closed_form(described: Formula, unknown: str, inputs: Mapping[str, float]) 
     if any(quantity.whole for quantity in described.parameters):
         return [], None  # sums over servers: bisection is quicker than their polynomials
     symbols = {q.name: sympy.Symbol(q.symbol, positive=True) for q in described.parameters}
-    value = sympy.Symbol(described.result.symbol + ("'" if _shares_symbol(described) else ""), real=True)
+    value = sympy.Symbol(described.result.symbol, real=True)
     expression = described.function(*symbols.values())
     expression = sympy.nsimplify(_main_branch(expression), rational=True)
     solutions = _solve_symbolically(expression - value, symbols[unknown])
@@ -148,10 +148,6 @@ def _closed_form(described: Formula, unknown: str, inputs: Mapping[str, float]) 
         written = str(solutions[0]).replace("**", "^").replace("*", "·")
         text = f"{pretty_symbol(symbols[unknown].name)} = {written}"
     return roots, text
-
-
-def _shares_symbol(described: Formula) -> bool:
-    return any(quantity.symbol == described.result.symbol for quantity in described.parameters)
 
 
 def _main_branch(expression: Any) -> Any:
@@ -232,6 +228,17 @@ def _bisection(at: Callable[[float], float], target: float, upper: float) -> Ite
                 high = middle
         if _close(at(high), target):
             yield high
+
+
+def _distinct(roots: Iterable[float], at: Callable[[float], float], target: float) -> list[float]:
+    """Leave one of the roots that lie on one flat stretch."""
+    kept: list[float] = []
+    last = math.nan
+    for root in roots:
+        if not kept or not _close(at((last + root) / 2), target):
+            kept.append(root)
+        last = root
+    return kept
 
 
 def _flat(unknown: str, at: Callable[[float], float], root: float, upper: float) -> list[str]:

@@ -45,8 +45,8 @@ def near(described: Formula, step: int) -> dict[str, float]:
 def test_documentation_matches_the_function(name: str) -> None:
     described = formula(name)
     assert [q.name for q in described.parameters] == list(inspect.signature(described.function).parameters)
-    symbols = [q.symbol for q in described.parameters]
-    assert len(set(symbols)) == len(symbols), "two parameters share a symbol"
+    symbols = [q.symbol for q in (described.result, *described.parameters)]
+    assert len(set(symbols)) == len(symbols), "two quantities share a symbol"
     assert described.summary.endswith(".")
     assert described.validity
     assert described.references

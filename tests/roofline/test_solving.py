@@ -87,12 +87,57 @@ def test_a_flat_stretch_is_said_to_be_one() -> None:
 
 
 def test_several_solutions_are_all_named() -> None:
-    found = solve("annuity", "years", {"capital": 40000, "interest": 0.08, "annuity": 12076.83})
-    assert found.value == pytest.approx(4, rel=1e-4)
-    both = solve(
-        "attention_intensity", "queries", {"context": 8192, "bytes_per_element": 2, "attention_intensity": 4096}
-    )
-    assert both.value == pytest.approx(8192)
+    """A speed-up below the best is had with few draft tokens and again with too many."""
+    known = {"acceptance": 0.8, "draft_cost_ratio": 0.1, "speculative_speedup": 2.0}
+    found = solve("speculative_speedup", "draft_tokens", known)
+    assert found.value == pytest.approx(1.8942, rel=1e-4)
+    other = float(found.conditions[-1].split()[2])
+    assert found.conditions[-1].endswith("gives the same value")
+    assert evaluate("speculative_speedup", {**known, "draft_tokens": other}) == pytest.approx(2.0, rel=1e-4)
+    assert other > 10
+
+
+def test_ends_of_the_range_are_answers() -> None:
+    assert solve("t_mem", "kv_bytes", {"weight_bytes": 1e9, "memory_bandwidth": 1e9, "t_mem": 1}).value == 0
+    full = {"cost_when_full": 1e-6, "cost_at_utilization": 1e-6}
+    assert solve("cost_at_utilization", "utilization", full).value == 1
+    least = solve("step_time_max", "t_compute", {"t_mem": 0.02, "step_time_max": 0.02})
+    assert least.value == 0
+
+
+def test_roots_far_out_and_of_falling_values() -> None:
+    far = {"intensity": 1e-16, "peak_flops": 1e15, "attainable_flops": 1e12}
+    assert solve("attainable_flops", "memory_bandwidth", far).value == pytest.approx(1e28)
+    near = {"memory_bandwidth": 3e28, "peak_flops": 1e15, "attainable_flops": 1e12}
+    assert solve("attainable_flops", "intensity", near).value == pytest.approx(1e-16 / 3)
+    falling = solve("mm1k_blocking", "capacity", {"offered_load": 0.8, "mm1k_blocking": 0.0234929})
+    assert falling.value == pytest.approx(10, rel=1e-5)
+    assert falling.method == "bisection"
+
+
+def test_sums_over_servers_are_not_left_to_algebra() -> None:
+    found = solve("erlang_c", "offered_load", {"servers": 14, "erlang_c": 0.1741})
+    assert (found.method, found.closed_form) == ("bisection", None)
+    assert found.value == pytest.approx(10, rel=1e-3)
+
+
+def test_a_count_that_reaches_the_value_exactly_is_the_answer() -> None:
+    for servers in (1, 2, 3, 5, 8, 13):
+        value = evaluate("erlang_b", {"servers": servers, "offered_load": 1})
+        assert solve("erlang_b", "servers", {"offered_load": 1, "erlang_b": value}).value == servers
+        level = {"offered_load": 0.9, "service_time": 180, "target": 20}
+        share = evaluate("mmc_service_level", {"servers": servers, **level})
+        assert solve("mmc_service_level", "servers", {**level, "mmc_service_level": share}).value == servers
+
+
+def test_closed_form_is_simplified_and_roots_come_out_right() -> None:
+    evicted = solve("kv_tokens_evicted", "output_tokens", {"batch": 32, "input_tokens": 8192, "kv_tokens_evicted": 96})
+    assert (evicted.value, evicted.closed_form) == (pytest.approx(4096), "G = B·P/(-B + n)")
+    width = solve("flash_traffic_ratio", "head_dim", {"on_chip_elements": 51200, "flash_traffic_ratio": 12.5})
+    assert (width.value, width.closed_form) == (pytest.approx(64), "h = sqrt(M)/sqrt(r)")
+    hops = solve("rail_hops", "tiers", {"rails": 8, "rail_hops": 2.75})
+    assert hops.value == pytest.approx(2)
+    assert hops.closed_form is not None
 
 
 def test_solving_for_the_value_evaluates() -> None:
