@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from infer_cost.planner.sweep import SweepResult
 
 _SHOWN = 20
+_REASONS_SHOWN = 8
 _IN_JSON = 10_000
 _RESULTS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "ttft_s": ("TTFT", seconds),
@@ -144,8 +145,11 @@ def _print(answer: SweepResult, varying: list[str], output: Path | None, *, whol
         print(table([*names, *(title for title, _ in _RESULTS.values())], cells, left=[*texts, len(names) + 5]))
         print()
     print(_summary(answer))
-    for reason, number in answer.reasons.items():
+    reasons = list(answer.reasons.items())
+    for reason, number in reasons[:_REASONS_SHOWN]:
         print(wrap(f"- {count(number)} left out: {reason}"))
+    if len(reasons) > _REASONS_SHOWN:
+        print(wrap(f"- {count(sum(number for _, number in reasons[_REASONS_SHOWN:]))} left out for other reasons"))
     if output:
         print(bold(f"Written to {output}"))
     elif whole and len(answer.rows) > _SHOWN:

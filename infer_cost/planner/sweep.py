@@ -26,6 +26,8 @@ Progress = Callable[[int, int], None]
 _SAVED_EVERY_S = 2.0
 """Seconds between two records of how far a run has got."""
 MAX_TOP = 100_000
+MOST_REASONS = 100
+OTHER_REASONS = "other reasons"
 
 
 @dataclass(slots=True)
@@ -39,7 +41,7 @@ class Tally:
     fitting: int = 0
     invalid: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
-    """Combinations that make no sense, by what is wrong with them."""
+    """Combinations that make no sense, by what is wrong with them; a reason that names a value counts once a value."""
 
     def count(self, block: Block, kept: Block) -> None:
         """Add a block."""
@@ -48,7 +50,8 @@ class Tally:
         self.fitting += int(block.columns["fits"].sum()) if block.rows else 0
         self.invalid += block.invalid
         if block.invalid:
-            self.reasons[block.reason] += block.invalid
+            known = block.reason in self.reasons or len(self.reasons) < MOST_REASONS
+            self.reasons[block.reason if known else OTHER_REASONS] += block.invalid
 
 
 @dataclass(frozen=True, slots=True)
