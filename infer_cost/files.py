@@ -79,7 +79,8 @@ def written_whole(path: str | Path) -> Iterator[Path]:
 
     A run that is interrupted, or a disk that is full, leaves what stood there before.
     """
-    final = Path(path)
+    # A link stays a link, and what it points to is replaced.
+    final = Path(os.path.realpath(path))
     if final.exists() and not final.is_file():  # a device or a pipe takes what it gets
         yield final
         return

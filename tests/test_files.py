@@ -65,6 +65,19 @@ def test_a_failure_leaves_what_stood_there(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_link_stays_a_link(tmp_path):
+    link, target = tmp_path / "link.csv", tmp_path / "target.csv"
+    link.symlink_to(target)
+    with written_whole(link) as whole:
+        whole.write_text("all")
+    assert link.is_symlink()
+    assert target.read_text() == "all"
+    (tmp_path / "loop.csv").symlink_to("loop.csv")
+    with written_whole(tmp_path / "loop.csv") as whole:
+        whole.write_text("all")
+    assert (tmp_path / "loop.csv").read_text() == "all"
+
+
 def test_a_device_takes_what_it_gets():
     with written_whole("/dev/null") as whole:
         assert whole == Path("/dev/null")

@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from infer_cost.files import written_whole
 from infer_cost.report.content import Content
 from infer_cost.report.pictures import pictures
 from infer_cost.report.svg import STYLE, WIDTH, roof_axis
@@ -69,16 +70,8 @@ def write_whole(path: Path, content: str) -> int:
     """
     # What the shell couldn't decode of the command line is repeated on the page as a question mark.
     data = content.encode(errors="replace")
-    if path.exists() and not path.is_file():
-        path.write_bytes(data)
-        return len(data)
-    place = path.resolve()
-    unfinished = place.with_name(f"{place.name}.part")
-    try:
+    with written_whole(path) as unfinished:
         unfinished.write_bytes(data)
-        unfinished.replace(place)
-    finally:
-        unfinished.unlink(missing_ok=True)
     return len(data)
 
 
