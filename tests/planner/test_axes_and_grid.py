@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infer_cost.errors import InputError, UnknownNameError
@@ -67,6 +67,7 @@ def test_a_long_range_takes_no_memory() -> None:
     st.lists(st.integers(1, 6), min_size=4, max_size=4),
     st.integers(1, 40),
 )
+@settings(deadline=None)
 def test_chunks_make_up_the_grid_in_order(sizes: list[int], size: int) -> None:
     options = {name: list(range(1, count + 1)) for name, count in zip(LOADS, sizes, strict=True)}
     made = grid({"model": "llama-3.1-8b", "hardware": "h100-sxm", "tp": "1,2", **options})

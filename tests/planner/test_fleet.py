@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infer_cost.errors import InputError, UnknownNameError
@@ -28,6 +28,7 @@ def planned(asked: Traffic, name: str = "llama-3.1-70b") -> Plans:
 
 
 @given(st.integers(1, 50), st.floats(1, 1e4), st.floats(1, 1e4), st.floats(0, 1), st.integers(1, 64))
+@settings(deadline=None)
 def test_the_mean_request_of_a_session(turns: int, prompt: float, answer: float, reuse: float, engines: int) -> None:
     one = traffic(2.0, prompt, answer, reuse=reuse)
     whole = session_traffic(one, session(turns), engines)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -27,6 +27,7 @@ def beats(one: Any, other: Any) -> bool:
 
 
 @given(st.integers(1, 40).flatmap(lambda n: arrays(float, (n, 2), elements=SMALL)))
+@settings(deadline=None)
 def test_the_front_is_what_nothing_beats(points: Any) -> None:
     front = front_places(points[:, 0], points[:, 1]).tolist()
     known = [place for place in range(len(points)) if np.isfinite(points[place]).all()]

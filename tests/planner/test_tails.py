@@ -157,6 +157,7 @@ def test_the_gamma_distribution_function() -> None:
 
 
 @given(st.floats(1.0, 1e5), st.floats(0.05, 2.0))
+@settings(deadline=None)
 def test_lengths_keep_their_mean_and_spread(mean: float, variation: float) -> None:
     lengths = Lengths(mean, variation)
     assert float(lengths.points @ lengths.weights) == pytest.approx(mean, rel=0.02)
