@@ -53,6 +53,13 @@ def test_every_command_has_help_with_an_example(infer_cost, name):
     assert "Example: " in result.out
 
 
+def test_help_says_what_an_argument_is(infer_cost):
+    assert "FILE.csv" in infer_cost("validate --help").out
+    assert "Measurements" in infer_cost("validate --help").out
+    assert "A catalog name" in infer_cost("memory --help").out
+    assert "Show one instead of listing all" in infer_cost("catalog formats --help").out
+
+
 # completion
 
 
