@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +23,7 @@ _LONG_PAUSE = 0.3
 """A stop by prefills over the decode that it stops, beyond which token times are too ragged for a smooth curve."""
 _BURSTY = 1.2
 """Burstiness beyond which the formula for token times isn't trusted."""
-_FEWEST, _MOST = 4_000, 200_000
+_FEWEST, _MOST = 3_000, 200_000
 """Requests of a simulation."""
 
 
@@ -149,9 +150,14 @@ def _rate_at_token_time(one: Unit, limit_s: float) -> float:
     )
 
 
-def _most_parts(high: int, holds: Callable[[int], bool]) -> int:
-    """Greatest whole number up to ``high`` for which something holds that holds for all smaller ones; 0 for none."""
-    low = 0
+def _most_parts(high: int, holds: Callable[[int], bool], least: int = 0) -> int:
+    """Greatest whole number up to ``high`` for which something holds that holds for all smaller ones; 0 for none.
+
+    Also 0 when it doesn't hold for ``least``, below which the answer is of no interest.
+    """
+    if least > high or (least > 0 and not holds(least)):
+        return 0
+    low = least
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if holds(middle) else (low, middle - 1)
@@ -159,9 +165,9 @@ def _most_parts(high: int, holds: Callable[[int], bool]) -> int:
 
 
 def sustained_rate(
-    one: Unit, traffic: Traffic, promises: Sequence[Promise], limit: float, extra_s: float = 0.0
+    one: Unit, traffic: Traffic, promises: Sequence[Promise], limit: float, extra_s: float = 0.0, least: float = 0.0
 ) -> float:
-    """Greatest rate at which an engine keeps its promises by the formulas; 0 when it never does.
+    """Greatest rate at which an engine keeps its promises by the formulas; 0 when it never does, or not at ``least``.
 
     Rates are tried at hundredths of the engine's greatest one, so the answer depends on the engine and the promises,
     not on the traffic that is to be served: a plan for more never costs less. An engine that promises latency isn't
@@ -172,7 +178,8 @@ def sustained_rate(
         return min(limit, one.greatest)
     top = min(int(VALID_UTILIZATION * RATE_STEPS), int(limit / one.greatest * RATE_STEPS + 1e-9))
     keeps = partial(_keeps, one, traffic, mine, extra_s)
-    return _most_parts(top, keeps) / RATE_STEPS * one.greatest
+    lowest = math.ceil(least / one.greatest * RATE_STEPS - 1e-9)
+    return _most_parts(top, keeps, lowest) / RATE_STEPS * one.greatest
 
 
 def _keeps(one: Unit, traffic: Traffic, promises: Sequence[Promise], extra_s: float, part: int) -> bool:

@@ -90,7 +90,10 @@ def prefills(engine: CompiledEngine, traffic: Traffic) -> Prefills:
 
     lengths = traffic.inputs.points
     cached = np.minimum(np.floor(traffic.reuse * lengths), np.maximum(lengths - 1.0, 0.0))
-    times = prefill_time(engine, np.maximum(lengths - cached, 1.0), cached, bounds=False)
+    new = np.maximum(lengths - cached, 1.0)
+    # One length is a number, on which the serving model is several times as fast as on an array of one.
+    loads = (new, cached) if len(lengths) > 1 else (float(new[0]), float(cached[0]))
+    times = prefill_time(engine, *loads, bounds=False)
     occupancy, weights = np.broadcast_to(times.occupancy_s, lengths.shape), traffic.inputs.weights
     first, second, third = (float(np.dot(occupancy**power, weights)) for power in (1, 2, 3))
     return Prefills(

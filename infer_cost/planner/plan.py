@@ -92,9 +92,7 @@ def plans(
 
 
 def _again(search: Search, layouts: Sequence[Layout], promises: Sequence[Promise]) -> Plan | None:
-    other = Search(search.traffic, tuple(promises), search.spare, 1)
-    other.curves, other.every_machine = search.curves, False
-    return min(other.best(layouts), key=_order, default=None)
+    return min(search.again(promises).best(layouts), key=_order, default=None)
 
 
 def _order(plan: Plan) -> tuple[float, int, float]:

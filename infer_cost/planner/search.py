@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from typing import Any
 
 from infer_cost.planner.candidates import Candidate
 from infer_cost.planner.capacity import Method, confirmed_rate, measure, optimistic_rate, sustained_rate
+from infer_cost.planner.curves import Prefills
 from infer_cost.planner.result import Layout, Plan, PoolPlan
 from infer_cost.planner.traffic import Promise, Traffic
 from infer_cost.planner.unit import Curves, Role, Shortfall, Unit, curves, promises_of
@@ -32,11 +34,25 @@ class Search:
         """Whether the best engine of each machine is wanted, or only the best of all."""
         self.curves: list[Curves] = []
         self.shortfalls: list[Shortfall] = []
+        self.units: dict[tuple[int, Role], Unit] = {}
+        self.rates: dict[tuple[Any, ...], float] = {}
+        """Sustained rates by engine and the promises that it answers for."""
+        self.limits: dict[tuple[Any, ...], float | Shortfall] = {}
+        """The same for the rates that it can't exceed."""
+
+    def again(self, promises: Sequence[Promise]) -> Search:
+        """Return the search of only the best plan under other promises; what doesn't depend on them is kept."""
+        other = Search(self.traffic, tuple(promises), self.spare, 1)
+        other.every_machine = False
+        other.curves, other.units = self.curves, self.units
+        other.rates, other.limits = self.rates, self.limits
+        return other
 
     def compute(self, candidates: Sequence[Candidate]) -> None:
         """Compute the curves of every engine that has room for the model and its requests."""
+        known: dict[Hashable, Prefills] = {}
         for candidate in candidates:
-            made = curves(candidate, self.traffic)
+            made = curves(candidate, self.traffic, known)
             if isinstance(made, Shortfall):
                 self.shortfalls.append(made)
             else:
@@ -61,18 +77,14 @@ class Search:
             if front.candidate.engine.deployment.kv.id == back.candidate.engine.deployment.kv.id
         ]
         made: list[tuple[float, list[tuple[Unit, float]], float]] = []
-        known: dict[tuple[int, float], float] = {}
         for least, front, back, most in sorted(pairs, key=lambda pair: pair[0]):
             if len(made) >= self.keep and least > made[self.keep - 1][0]:
                 break
             moved = self.transfer(front, back)
-            key = id(front), moved
-            if key not in known:
-                known[key] = sustained_rate(front, self.traffic, self.promises, front.greatest, moved)
-            if known[key] > 0:
-                made.append(
-                    (self.cost(front, known[key]) + self.cost(back, most), [(front, known[key]), (back, most)], moved)
-                )
+            ahead = self.sustained(front, front.greatest, moved)
+            if ahead > 0:
+                cost = self.cost(front, ahead) + self.cost(back, most)
+                made.append((cost, [(front, ahead), (back, most)], moved))
                 made.sort(key=lambda item: item[0])
         return [self.plan(sized, moved) for _, sized, moved in made[: self.keep]]
 
@@ -80,8 +92,9 @@ class Search:
         """Engines that may do: least cost, engine, and the rate that it can't exceed; the cheapest first."""
         found = []
         for each in self.curves:
-            one = each.unit(role)
-            limit = optimistic_rate(one, self.promises)
+            key = id(each), role
+            one = self.units.get(key) or self.units.setdefault(key, each.unit(role))
+            limit = self.optimistic(one)
             if isinstance(limit, Shortfall):
                 self.shortfalls.append(limit)
             elif limit > 0:
@@ -97,16 +110,18 @@ class Search:
         machines: dict[str, float] = {}
         for least, one, limit in self.offers(role):
             machine = one.candidate.machine.id
-            few = len(made) < _FEW or least <= made[_FEW - 1][0]
-            if not few and (not self.every_machine or least > machines.get(machine, math.inf)):
+            dearest = made[_FEW - 1][0] if len(made) >= _FEW else math.inf
+            if self.every_machine:
+                dearest = max(dearest, machines.get(machine, math.inf))
+            if least > dearest:
                 continue
-            most = sustained_rate(one, self.traffic, self.promises, limit)
+            most = self.sustained(one, limit, least=self.least_rate(one, dearest))
             if most > 0:
                 cost = self.cost(one, most)
                 made.append((cost, one, most))
                 made.sort(key=lambda item: item[0])
                 machines[machine] = min(cost, machines.get(machine, math.inf))
-            else:
+            elif dearest == math.inf:
                 self.shortfalls.append(self.closest_miss(one))
         made = self.confirm(made)
         seen: set[str] = set()
@@ -132,6 +147,30 @@ class Search:
             else:
                 self.shortfalls.append(self.closest_miss(one))
         return sorted([*sure, *unsure], key=lambda item: item[0])
+
+    def optimistic(self, one: Unit) -> float | Shortfall:
+        """Rate that an engine can't exceed, computed once for each set of promises that it answers for."""
+        key = id(one), *promises_of(one.role, self.promises)
+        if key not in self.limits:
+            self.limits[key] = optimistic_rate(one, self.promises)
+        return self.limits[key]
+
+    def sustained(self, one: Unit, limit: float, extra_s: float = 0.0, least: float = 0.0) -> float:
+        """Rate that an engine sustains, 0 below ``least``; computed once for each set of promises of its role."""
+        key = id(one), limit, extra_s, *promises_of(one.role, self.promises)
+        if key in self.rates:
+            return self.rates[key]
+        rate = sustained_rate(one, self.traffic, self.promises, limit, extra_s, least)
+        if rate > 0 or least == 0:
+            self.rates[key] = rate
+        return rate
+
+    def least_rate(self, one: Unit, dearest: float) -> float:
+        """Rate that each engine must sustain for as many as the traffic needs to cost no more than ``dearest``."""
+        if dearest == math.inf:
+            return 0.0
+        affordable = math.floor(dearest / one.candidate.usd_per_hour + 1e-9) - self.spare
+        return self.traffic.rate / affordable if affordable > 0 else math.inf
 
     def cost(self, one: Unit, most: float) -> float:
         """Dollars an hour of as many engines as the traffic needs."""

@@ -182,7 +182,7 @@ class _Run:
         now = 0.0
         made = []
         for _ in range(requests):
-            now += self.dice.gammavariate(shape, scale)
+            now += self.dice.gammavariate(shape, scale) if shape != 1.0 else self.dice.expovariate(self.rate)
             made.append((now, self._draw(self.traffic.inputs), max(1, round(self._draw(self.traffic.outputs)))))
         return made
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -76,8 +76,11 @@ class Curves:
         return Unit(self.candidate, role, made)
 
 
-def curves(candidate: Candidate, traffic: Traffic) -> Curves | Shortfall:
-    """Compute the times of an engine, or say why it can't hold the traffic's requests at all."""
+def curves(candidate: Candidate, traffic: Traffic, known: dict[Hashable, Prefills]) -> Curves | Shortfall:
+    """Compute the times of an engine, or say why it can't hold the traffic's requests at all.
+
+    Speculation doesn't change a prefill, so engines that differ in nothing else find theirs in ``known``.
+    """
     plan = candidate.engine.deployment
     limit = plan.context_limit
     if limit is not None and traffic.longest > limit:
@@ -86,7 +89,10 @@ def curves(candidate: Candidate, traffic: Traffic) -> Curves | Shortfall:
         share = budget(plan)
         held = float(sequence_bytes_per_gpu(plan, traffic.longest))
         return Shortfall("memory", share.usable - share.kv + held, share.usable, "B")
-    return Curves(candidate, prefills(candidate.engine, traffic), decodes(candidate.engine, traffic))
+    key = candidate.machine.id, *(item for item in candidate.settings if item[0] != "speculative")
+    if key not in known:
+        known[key] = prefills(candidate.engine, traffic)
+    return Curves(candidate, known[key], decodes(candidate.engine, traffic))
 
 
 def promises_of(role: Role, promises: Sequence[Promise]) -> list[Promise]:
