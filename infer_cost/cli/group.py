@@ -8,7 +8,6 @@ pays for what ``plan`` needs. What all have in common is written once, here: def
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -76,11 +75,7 @@ class LazyGroup(TyperGroup):
             if name.startswith("-"):
                 ctx.fail(f"No such option: {name}")
             raise unknown_name("command", name, installed(), field="command", hint="see infer-cost --help")
-        if {"--help", "-h"} & set(rest):
-            from infer_cost.cli.arguments import restore_help
-
-            restore_help(command)
-        else:
+        if not {"--help", "-h"} & set(rest):
             ctx.default_map = {name: defaults.for_command(command, name, self._named)}
         return name, command, rest
 
@@ -133,7 +128,6 @@ def _output_option() -> click.Option:
 
 
 def _wrapped(callback: Callable[..., Any], names: set[str]) -> Callable[..., Any]:
-    @wraps(callback)
     def call(**values: Any) -> Any:
         context = click.get_current_context()
         defaults.tell(context)
