@@ -13,19 +13,30 @@ MAX_TOKENS = 100_000_000
 MAX_GPUS = 1_000_000
 
 
-def finite(field: str, value: float, *, low: float = 0.0, high: float = math.inf, unit: str = "") -> float:
-    """Return ``value`` if it is a finite number in ``low..high``.
+def finite(
+    field: str, value: float, *, low: float = 0.0, high: float = math.inf, unit: str = "", allowed: str | None = None
+) -> float:
+    """Return ``value`` if it is a finite number in ``low..high``; ``allowed`` says in words what that is.
 
     >>> finite("utilization", 0.7, high=1.0)
     0.7
     """
     unit = f" {unit}" if unit else ""
-    bounds = f"{low:g} to {high:g}{unit}" if math.isfinite(high) else f"{low:g}{unit} or more"
+    bounds = allowed or (f"{low:g} to {high:g}{unit}" if math.isfinite(high) else f"{low:g}{unit} or more")
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise InputError(f"{field} is {value!r}, not a number", field=field, value=value, allowed=bounds)
     if not low <= value <= high:
         raise InputError(f"{field} is {value:g}{unit}", field=field, value=value, allowed=bounds)
     return float(value)
+
+
+def utilization(value: float) -> float:
+    """Return a utilization if it is a share of the time above nothing, up to all of it.
+
+    >>> utilization(0.4)
+    0.4
+    """
+    return finite("utilization", value, low=1e-6, high=1.0, allowed="more than 0, up to 1 (or 100%)")
 
 
 def whole(field: str, value: int, *, low: int = 1, high: int = MAX_TOKENS) -> int:

@@ -409,7 +409,8 @@ def _commands() -> Iterator[tuple[str, list[Any]]]:
     import click
     import typer.main
 
-    from infer_cost.cli.group import app, installed
+    from infer_cost.cli.commands import installed
+    from infer_cost.cli.group import app
 
     group = typer.main.get_command(app)
 

@@ -119,7 +119,7 @@ def _meant(
     path: str,
 ) -> dict[str, Any]:
     """Return what a file says for one command, the command's own table over what stands above all tables."""
-    from infer_cost.cli.group import COMMANDS
+    from infer_cost.cli.commands import COMMANDS
 
     own = _by_option(command)
     meant: dict[str, Any] = {}
@@ -148,7 +148,7 @@ def _plain(key: str) -> str:
 
 def _must_be_known(key: str, find: Callable[[str], click.Command | None], path: str) -> None:
     """Refuse a name that is no option of any command; those that every estimate takes need no look at the others."""
-    from infer_cost.cli.group import installed
+    from infer_cost.cli.commands import installed
     from infer_cost.cli.options import SCENARIO
 
     if _plain(key) in {_plain(option.name) for option in SCENARIO}:

@@ -1,15 +1,14 @@
 """The command line itself: finds a command, gives it what all commands have in common, and runs it.
 
-Commands are imported only when they are called: ``infer-cost --help`` reads the table below, and ``memory`` never
-pays for what ``plan`` needs. What all have in common is written once, here: defaults from ``infer-cost.toml``,
-``--output`` wherever there is ``--json``, and numbers as people type them.
+Commands are imported only when they are called: ``infer-cost --help`` reads a table, and ``memory`` never pays for what
+``plan`` needs. What all have in common is written once, here: defaults from ``infer-cost.toml``, ``--output`` wherever
+there is ``--json``, and numbers as people type them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import click
@@ -17,34 +16,10 @@ import typer
 from typer.core import TyperGroup
 
 from infer_cost.cli import defaults
+from infer_cost.cli.commands import COMMANDS, installed
 from infer_cost.cli.numbers import accept_spellings
 from infer_cost.cli.output import FORMATS, OUTPUT
 from infer_cost.errors import InputError, unknown_name
-
-COMMANDS: dict[str, str] = {
-    "journey": "One request through the fifteen stages: latency, cost and cause of each.",
-    "estimate": "TTFT, TPOT, throughput, utilization and $/Mtoken at a concurrency.",
-    "roofline": "T_compute, T_mem, ridge point, optimal batch, critical context.",
-    "memory": "Parameters, weight and KV bytes, what fits, how many sequences.",
-    "price": "An API call's bill; providers side by side.",
-    "cost": "Your own $/Mtoken: rented or owned; margin and break-even against an API.",
-    "compare": "Machines, models or formats side by side.",
-    "sweep": "Many configurations at once, to a file.",
-    "plan": "The cheapest deployment that keeps a service level.",
-    "explain": "A formula with its symbols, units, source and numbers.",
-    "solve": "A formula turned around: solved for another of its symbols.",
-    "catalog": "Hardware, models, formats and prices, with their sources.",
-    "validate": "Predictions held against a table of measurements: yours, or published ones.",
-    "calibrate": "Fit the engine constants to your own benchmark.",
-    "claims": "The source documents' figures, recomputed.",
-    "report": "One self-contained HTML page about one deployment.",
-    "completion": "The script that makes bash, zsh or fish complete commands and names.",
-}
-
-
-def installed() -> list[str]:
-    """Names of the commands, in the order of the table."""
-    return [name for name in COMMANDS if find_spec(f"infer_cost.cli.{name}") is not None]
 
 
 class LazyGroup(TyperGroup):
@@ -66,7 +41,7 @@ class LazyGroup(TyperGroup):
         """Refuse an unknown command with the nearest known one; give a known one the user's defaults."""
         name, command, rest = args[0], self.get_command(ctx, args[0]), args[1:]
         if ctx.resilient_parsing:  # a shell completes
-            from infer_cost.cli.completion import add_names
+            from infer_cost.cli.completion_names import add_names
 
             if command is not None:
                 add_names(command)

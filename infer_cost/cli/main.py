@@ -10,6 +10,8 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
+from infer_cost.cli.commands import COMPLETION_VARIABLE
+
 WELCOME = """\
 What serving a large language model costs, how long it takes, and which physical limit decides it.
 
@@ -23,8 +25,6 @@ What serving a large language model costs, how long it takes, and which physical
     infer-cost journey llama-3.1-70b --hardware h100-sxm --gpus 8 --weights fp8
 
 infer-cost --help lists every command; infer-cost catalog models and infer-cost catalog hardware list the names."""
-
-COMPLETION_VARIABLE = "_INFER_COST_COMPLETE"
 
 
 def run(arguments: Sequence[str] | None = None) -> None:

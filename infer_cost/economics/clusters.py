@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from infer_cost.checks import finite, whole
+from infer_cost.checks import utilization as check_utilization
 from infer_cost.economics.constants import SECONDS_PER_YEAR
 from infer_cost.economics.ownership import Ownership
 
@@ -112,7 +113,7 @@ def capital_per_million_tokens(
     >>> round(capital_per_million_tokens(30000, 1666.67, 3), 3)
     0.19
     """
-    finite("utilization", utilization, low=1e-6, high=1.0)
+    check_utilization(utilization)
     return 1e6 * capital_usd / (tokens_per_s * utilization * years * SECONDS_PER_YEAR)
 
 

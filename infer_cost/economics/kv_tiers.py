@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from infer_cost.checks import finite
+from infer_cost.checks import utilization as check_utilization
 from infer_cost.errors import InputError
 from infer_cost.roofline.tiering import recompute_cost
 
@@ -44,7 +44,7 @@ def capacity_price(usd_per_gb: float, years: float, utilization: float = 1.0) ->
     >>> f"{capacity_price(8.0, 5.0):.2e}"
     '5.07e-08'
     """
-    finite("utilization", utilization, low=1e-6, high=1.0)
+    check_utilization(utilization)
     return usd_per_gb / (years * 365.0 * 86400.0) / utilization
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from infer_cost.checks import finite
+from infer_cost.checks import utilization as check_utilization
 from infer_cost.economics.constants import HOURS_PER_YEAR, SECONDS_PER_MONTH
 from infer_cost.errors import InputError, unknown_name
 from infer_cost.hardware_specs.infrastructure import Figure
@@ -160,7 +161,7 @@ def gpus_for_tokens(tokens_per_month: float, tokens_per_s_per_gpu: float, utiliz
     >>> round(gpus_for_tokens(3.2e15, 2000.0))
     608828
     """
-    finite("utilization", utilization, low=1e-6, high=1.0)
+    check_utilization(utilization)
     rate = finite("tokens a second", tokens_per_s_per_gpu, low=1e-12)
     return finite("tokens a month", tokens_per_month) / (rate * utilization * SECONDS_PER_MONTH)
 

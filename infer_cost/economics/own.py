@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from infer_cost.checks import finite
+from infer_cost.checks import utilization as check_utilization
 from infer_cost.economics.defaults import value_of
 from infer_cost.economics.gpu_hours import GpuHour, gpu_hour
 from infer_cost.economics.tokens import cost_per_success, tokens_per_second_per_megawatt
@@ -90,7 +91,7 @@ def own_cost(
     CannotBeMetError
         If the model fits on no number of GPUs, or no concurrency keeps the time per token.
     """
-    finite("utilization", utilization, low=1e-6, high=1.0)
+    check_utilization(utilization)
     finite("failure share", failure_share, high=0.999)
     if max_tpot_s is not None:
         finite("max_tpot", max_tpot_s, low=1e-6, unit="s")

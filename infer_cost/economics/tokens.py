@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from infer_cost.checks import finite
+from infer_cost.checks import utilization as check_utilization
 from infer_cost.errors import InputError
 from infer_cost.roofline.cost import cost_per_million_tokens
 from infer_cost.roofline.ownership import cost_at_utilization, gross_margin
@@ -40,7 +41,7 @@ def cost_per_million_from_gpu_seconds(
     >>> round(cost_per_million_from_gpu_seconds(2.5, 1 / 2500, 0.6), 3)
     0.463
     """
-    finite("utilization", utilization, low=1e-6, high=1.0)
+    check_utilization(utilization)
     full = cost_per_million_tokens(usd_per_gpu_hour, 1.0 / gpu_seconds_per_token)
     return float(cost_at_utilization(full, utilization))
 

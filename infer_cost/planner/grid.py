@@ -75,11 +75,6 @@ class Grid:
         return math.prod(len(values) for values in self.axes.values())
 
     @property
-    def deployments(self) -> int:
-        """Combinations of everything but the loads."""
-        return math.prod(len(values) for name, values in self.axes.items() if name not in LOADS)
-
-    @property
     def columns(self) -> tuple[str, ...]:
         """Options that have a column: all that were set."""
         return tuple(self.axes)

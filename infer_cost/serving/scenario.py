@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from infer_cost.checks import MAX_GPUS, finite, whole
+from infer_cost.checks import utilization as check_utilization
 from infer_cost.errors import InputError, unknown_name
 from infer_cost.hardware_specs.cautions import cautions
 from infer_cost.hardware_specs.types import Machine
@@ -145,7 +146,7 @@ def scenario(
     CannotBeMetError
         When the model doesn't fit or the request is longer than the context window.
     """
-    finite("utilization", utilization, low=1e-6, high=1.0)
+    check_utilization(utilization)
     requests = workload(input_tokens, output_tokens, cached_tokens, concurrency)
     split = _check_pools(gpus, tp, prefill_gpus, decode_gpus)
     compiled = _engine(

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from infer_cost.cli import completion
-from infer_cost.cli.group import COMMANDS, installed
+from infer_cost.cli.commands import COMMANDS, installed
 
 H100 = "--hardware h100-sxm"
 ESTIMATE = f"estimate llama-3.1-8b {H100}"

@@ -107,7 +107,8 @@ def engine_profile(name: str) -> EngineProfile:
     key = name.strip().lower().replace(" ", "-").replace("_", "-")
     key = aliases.get(key, key)
     if key not in profiles:
-        raise unknown_name("engine", name, [*profiles, *aliases], field="engine")
+        known = f"known: {', '.join(profiles)}; or a TOML file"
+        raise unknown_name("engine", name, [*profiles, *aliases], field="engine", hint=known)
     return profiles[key]
 
 
