@@ -15,6 +15,7 @@ from infer_cost.serving.passes import NOTHING, Cause
 from infer_cost.serving.ranges import Range, rate_range, spreads, time_range
 from infer_cost.serving.scenario import Scenario, scenario
 from infer_cost.serving.steady import Requests, SteadyState, steady_state
+from infer_cost.serving.work import request_flops
 
 Limit = Literal["compute", "memory", "network", "host", "queue"]
 
@@ -42,7 +43,7 @@ class Estimate:
     output_tokens_per_s_per_gpu: Range
     limited_by: Limit
     mfu: float
-    """Arithmetic done over the peak rate of the weights' format, prefill and decode together."""
+    """Arithmetic that the requests need over the peak rate of the weights' format, prefill and decode together."""
     mbu: float
     """Bytes moved in a decode step over what the bandwidth could have moved meanwhile."""
     kv_occupancy: float
@@ -207,13 +208,13 @@ def _power(question: Scenario) -> float | None:
 
 
 def _mfu(question: Scenario, state: SteadyState) -> float:
-    plan = question.deployment
-    steps = question.requests.output_tokens - 1
-    running = max(1.0, float(state.running))
-    # A decode pass on one GPU is the work of its rank's batch, a prefill that of one request on one rank.
-    done = state.prefill.flops / plan.parallel.dp + state.token.flops * steps / running * plan.parallel.pp
+    """Arithmetic that the requests need over what all GPUs could have done meanwhile."""
+    requests = question.requests
+    flops = request_flops(
+        question.deployment.model, requests.new_tokens, requests.cached_tokens, requests.output_tokens
+    )
     peak = max(operator.peak_flops for operator in question.engine.decode.operators)
-    return float(done * running / (state.residence_s * peak * plan.parallel.pp))
+    return float(flops * requests.concurrency / (state.residence_s * peak * question.gpus))
 
 
 def _kv_occupancy(question: Scenario, state: SteadyState) -> float:

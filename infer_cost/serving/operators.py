@@ -18,6 +18,8 @@ from infer_cost.roofline.dispatch import Value, ceil, clip, minimum
 
 ACTIVATION_BYTES = 2
 """Activations travel in 16 bits."""
+STATE_FLOPS = 6.0
+"""Decay, update and readout: a multiply-add each for an element of a recurrent state and a token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,8 +254,8 @@ class Recurrence:
     """Tokens that prefill takes through the state at once."""
 
     def flops(self, load: Load) -> Value:
-        """Decay, update and readout: six per state element and token."""
-        return 6.0 * self.state_elements * load.tokens
+        """Decay, update and readout of every state element, once a token."""
+        return STATE_FLOPS * self.state_elements * load.tokens
 
     def traffic(self, load: Load, *, fewest: bool = False) -> Traffic:
         """The state read and written, once a token in decode and once a chunk in prefill."""

@@ -327,4 +327,8 @@ def _assumptions(
     said.append(f"GPUs are paid for while they serve {utilization:.0%} of the time")
     if guess is not None and acceptance is None:
         said.append(f"{guess.method}: {guess.acceptance:.0%} of draft tokens accepted (typical; set --acceptance)")
+    if plan.machine.power_per_gpu_w:
+        said.append(
+            f"power is what the machine is rated for, {plan.machine.power_per_gpu_w:,.0f} W a GPU, whatever the load"
+        )
     return [*said, *cautions(plan.machine), *plan.model.notes]
