@@ -13,7 +13,7 @@ import infer_cost
 PACKAGE = Path(infer_cost.__file__).parent
 HOUSE = (
     ("errors",),
-    ("units", "files", "checks"),
+    ("units", "files", "checks", "steps"),
     ("display",),
     ("roofline",),
     ("hardware_specs", "pricing"),

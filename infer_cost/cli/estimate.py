@@ -40,7 +40,9 @@ def command(
     machine = ready.pop("hardware")
     answer = estimate(model, machine, **ready)
     if as_json:
-        emit_json(answer)
+        from infer_cost.cli.explanation import emit_explained, ladder_of
+
+        emit_explained(answer, ladder_of(model, library_options(options)).chains() if explain else None)
         return
     _print(answer)
     if chart:
@@ -48,9 +50,9 @@ def command(
 
         _draw(load_curve(model, machine, **ready))
     if explain:
-        from infer_cost.cli.explanation import print_scenario
+        from infer_cost.cli.explanation import ladder_of, print_ladder
 
-        print_scenario(model, library_options(options))
+        print_ladder(ladder_of(model, library_options(options)))
 
 
 def _draw(curve: Sequence[Estimate]) -> None:

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from infer_cost.cli.options import SCENARIO, Explain, Json, Model, library_options, pairs, with_options
-from infer_cost.cli.output import bar, bold, count, dollars, emit_json, seconds, table, wrap
+from infer_cost.cli.output import bar, bold, count, dollars, seconds, table, wrap
 
 if TYPE_CHECKING:
+    from infer_cost.serving.ladder import Ladder
     from infer_cost.serving.ranges import Range
     from infer_cost.stages.types import Journey, Stage
+    from infer_cost.steps import Chain
 
 
 @with_options(SCENARIO)
@@ -60,8 +62,11 @@ def command(
         latencies=_latencies(latency or []),
         **ready,
     )
+    known = library_options(options) | {"input_tokens": ready["input_tokens"]}
     if as_json:
-        emit_json(trip)
+        from infer_cost.cli.explanation import emit_explained, ladder_of
+
+        emit_explained(trip, _chains(trip, ladder_of(model, known)) if explain else None)
         return
     _print(trip)
     if chart:
@@ -70,9 +75,17 @@ def command(
 
         print("\n" + waterfall([(s.name, s.e2e_s) for s in trip.stages if s.e2e_s], seconds, columns=width()))
     if explain:
-        from infer_cost.cli.explanation import print_scenario
+        from infer_cost.cli.explanation import ladder_of, print_chains, print_ladder
 
-        print_scenario(model, library_options(options) | {"input_tokens": ready["input_tokens"]})
+        rungs = ladder_of(model, known)
+        print_ladder(rungs)
+        print_chains(_chains(trip, rungs)[-1:], "From the engine to the whole request")
+
+
+def _chains(trip: Journey, rungs: Ladder) -> list[Chain]:
+    from infer_cost.stages.explained import whole_request
+
+    return [*rungs.chains(), whole_request(trip, rungs)]
 
 
 def _latencies(settings: list[str]) -> dict[str, float]:

@@ -18,7 +18,7 @@ from infer_cost.cli.options import (
     library_options,
     with_options,
 )
-from infer_cost.cli.output import bar, bold, count, emit_json, facts, gigabytes, plain, width, wrap
+from infer_cost.cli.output import bar, bold, count, facts, gigabytes, plain, width, wrap
 
 if TYPE_CHECKING:
     from infer_cost.model_specs.lora import Adapter
@@ -45,6 +45,8 @@ def command(
     Example: infer-cost memory llama-3.1-70b --hardware h100-sxm --gpus 4 --weights fp8 --context 32768
     """
     from infer_cost.serving.memory import fit_error, memory_plan
+    from infer_cost.serving.memory_steps import memory_steps
+    from infer_cost.steps import Chain
 
     ready = library_options(options)
     plan = memory_plan(
@@ -57,18 +59,20 @@ def command(
     )
     problem = fit_error(plan)
     if as_json:
+        from infer_cost.cli.explanation import emit_explained
+
         document = plain(plan)
         if problem is not None:
             document["error"] = {"message": problem.message, "field": "gpus", "allowed": None, "hint": problem.hint}
-        emit_json(document)
+        emit_explained(document, [Chain("what fits", memory_steps(plan))] if explain else None)
     else:
         _print(plan)
         if chart and plan.usable_bytes_per_gpu is not None:
             _draw(plan, plan.usable_bytes_per_gpu)
         if explain:
-            from infer_cost.cli.explanation import print_memory
+            from infer_cost.cli.explanation import print_steps
 
-            print_memory(plan)
+            print_steps(memory_steps(plan))
     if problem is not None:
         typer.echo(f"infer-cost: {problem}", err=True)
         return problem.exit_code

@@ -16,7 +16,7 @@ from infer_cost.cli.options import (
     library_options,
     with_options,
 )
-from infer_cost.cli.output import bold, count, emit_json, facts, gigabytes, seconds, three_digits, wrap
+from infer_cost.cli.output import bold, count, facts, gigabytes, seconds, three_digits, wrap
 
 if TYPE_CHECKING:
     from infer_cost.serving.roofline_report import RooflineReport
@@ -42,7 +42,10 @@ def command(
     machine = ready.pop("hardware")
     report = roofline_report(model, machine, batch=batch, context=context, **ready)
     if as_json:
-        emit_json(report)
+        from infer_cost.cli.explanation import emit_explained
+        from infer_cost.steps import Chain
+
+        emit_explained(report, [Chain("decode under the roofs", report.steps)] if explain else None)
         return
     _print(report)
     if chart:

@@ -9,6 +9,7 @@ from typing import Any
 from infer_cost.checks import known_options, whole
 from infer_cost.display import repr_html
 from infer_cost.hardware_specs.cautions import doubts
+from infer_cost.hardware_specs.readings import datasheet
 from infer_cost.model_specs.counts import counts
 from infer_cost.model_specs.kv import element_bytes, kv_bytes_per_sequence
 from infer_cost.roofline import (
@@ -25,7 +26,7 @@ from infer_cost.roofline import (
 )
 from infer_cost.serving.deployment import Deployment, deployment
 from infer_cost.serving.limits import every_weight_read, relation, weights_read
-from infer_cost.serving.steps import Input, Step, datasheet
+from infer_cost.steps import Input, Step
 
 
 @dataclass(frozen=True, slots=True)
