@@ -10,6 +10,7 @@ import typer
 
 from infer_cost.cli import catalog_hardware
 from infer_cost.cli.catalog_hardware import wanted
+from infer_cost.cli.options import Sources
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -30,25 +31,29 @@ Csv = Annotated[bool, typer.Option("--csv", help="Comma-separated, in base units
 
 
 @app.command("formats")
-def formats(action: Action = None, name: Name = None, as_json: Json = False, as_csv: Csv = False) -> None:
+def formats(
+    action: Action = None, name: Name = None, explain: Sources = False, as_json: Json = False, as_csv: Csv = False
+) -> None:
     """Number formats: bits a weight with the block scales, and what multiplies them."""
     from infer_cost.cli import catalog_views as views
     from infer_cost.hardware_specs.formats import number_format, number_formats
 
     one = wanted(action, name)
     if one is not None:
-        views.show_format(number_format(one), as_json)
+        views.show_format(number_format(one), as_json, explain)
     else:
-        views.list_formats(number_formats(), as_json, as_csv)
+        views.list_formats(number_formats(), as_json, as_csv, explain)
 
 
 @app.command("prices")
-def prices(action: Action = None, name: Name = None, as_json: Json = False, as_csv: Csv = False) -> None:
+def prices(
+    action: Action = None, name: Name = None, explain: Sources = False, as_json: Json = False, as_csv: Csv = False
+) -> None:
     """What an accelerator costs an hour by tier, and what buying and powering one costs."""
     from infer_cost.cli import catalog_views as views
 
     one = wanted(action, name)
     if one is not None:
-        views.show_prices(one, as_json)
+        views.show_prices(one, as_json, explain)
     else:
-        views.list_prices(as_json, as_csv)
+        views.list_prices(as_json, as_csv, explain)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from infer_cost.cli.options import Sources
 from infer_cost.cli.output import emit_json, table, three_digits, wrap
 from infer_cost.errors import InputError
 
 if TYPE_CHECKING:
     from infer_cost.hardware_specs.summary import Summary
+    from infer_cost.hardware_specs.types import Machine
+    from infer_cost.steps import Chain
 
 
 def wanted(action: str | None, name: str | None) -> str | None:
@@ -34,6 +39,7 @@ def command(
     sort: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Sort by a column, greatest first; -COLUMN turns it.")
     ] = None,
+    explain: Sources = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Comma-separated, in base units.")] = False,
     template: Annotated[bool, typer.Option("--template", help="Print a file to describe your own machine.")] = False,
@@ -43,6 +49,7 @@ def command(
 
     Example: infer-cost catalog hardware show b200-sxm
     """
+    from infer_cost.cli.explanation import emit_explained, print_chains
     from infer_cost.hardware_specs.catalog import hardware
     from infer_cost.hardware_specs.quantities import FIELDS
     from infer_cost.hardware_specs.summary import accelerator_summaries, sort_rows, summary, system_summaries
@@ -54,22 +61,34 @@ def command(
     if one is not None:
         machine = hardware(one)
         if as_json:
-            emit_json(summary(machine))
+            emit_explained(summary(machine), _chains([machine]) if explain else None)
         else:
             from infer_cost.cli.catalog_show import show
 
             show(machine)
+            if explain:
+                # The figures themselves stand above, each with its sources.
+                print_chains([replace(chain, inputs=()) for chain in _chains([machine])], "What follows from them")
         return
     least = FIELDS["memory"].read(min_memory, field="min_memory") if min_memory else 0.0
     chips, boxes = accelerator_summaries(vendor, least), system_summaries(vendor, least)
     if sort:
         chips, boxes = sort_rows(chips, sort), sort_rows(boxes, sort)
+    told = _chains([hardware(row.id) for row in (*chips, *boxes)]) if explain and not as_csv else None
     if as_json:
-        emit_json({"accelerators": chips, "systems": boxes})
+        emit_explained({"accelerators": chips, "systems": boxes}, told)
     elif as_csv:
         print_csv([*chips, *boxes])
     else:
         _print_list(chips, boxes)
+        if told:
+            print_chains(told)
+
+
+def _chains(machines: Sequence[Machine]) -> list[Chain]:
+    from infer_cost.hardware_specs.explained import machine_chain
+
+    return [machine_chain(machine) for machine in machines]
 
 
 def _print_own(template: bool, as_json: bool) -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from infer_cost.cli.explanation import emit_explained, print_chains
+from infer_cost.cli.options import Sources
 from infer_cost.cli.output import bold, count, emit_json, gigabytes, table, wrap
+
+if TYPE_CHECKING:
+    from infer_cost.steps import Chain
 
 app = typer.Typer(
     rich_markup_mode=None,
@@ -22,22 +27,28 @@ FORMATS = ("bf16", "fp8-block", "int4-g128", "nvfp4", "mxfp4")
 @app.callback()
 def models(
     ctx: typer.Context,
+    explain: Sources = False,
     as_json: Json = False,
     like: Annotated[str, typer.Option("--like", help="Only models whose name or alias contains this.")] = "",
 ) -> None:
     """List the models of the catalog."""
     if ctx.invoked_subcommand is None:
-        _list(like.lower(), as_json)
+        _list(like.lower(), as_json, explain)
 
 
-def _list(like: str, as_json: bool) -> None:
+def _list(like: str, as_json: bool, explain: bool) -> None:
     from infer_cost.model_specs.catalog import catalog_entry, summary
     from infer_cost.model_specs.names import model_ids
 
     entries = [catalog_entry(name) for name in model_ids()]
     entries = [entry for entry in entries if like in " ".join((entry.id, entry.hf_id, *entry.aliases)).lower()]
+    told = [chain for entry in entries for chain in _chains(entry.id)] if explain else None
     if as_json:
-        emit_json([{**_entry(entry), **summary(entry.id)} for entry in entries])
+        documents = [{**_entry(entry), **summary(entry.id)} for entry in entries]
+        if told is None:
+            emit_json(documents)
+        else:
+            emit_explained({"models": documents}, told)
         return
     rows = []
     for entry in entries:
@@ -55,6 +66,18 @@ def _list(like: str, as_json: bool) -> None:
     header = ["model", "parameters", "active", "context", "KV B/token", "config read from"]
     print(table(header, rows, left=(0, 5)))
     print(f"\n{len(rows)} models. KV: BF16, while every layer caches. Details: catalog models show NAME")
+    if told:
+        print_chains(told)
+
+
+def _chains(model: str, assume: str | None = None) -> tuple[Chain, ...]:
+    from infer_cost.model_specs import catalog
+    from infer_cost.model_specs.explained import model_chains
+    from infer_cost.model_specs.names import find
+
+    known = find(model)
+    entry = catalog.catalog_entry(known) if known else None
+    return model_chains(catalog.model(model, assume=assume), entry, FORMATS)
 
 
 def _billions(value: float) -> str:
@@ -69,6 +92,7 @@ def _entry(entry: Any) -> dict[str, Any]:
 @app.command("show")
 def show(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A catalog name, a config.json, or an id.")],
+    explain: Sources = False,
     as_json: Json = False,
     assume: Annotated[str | None, typer.Option(help="Read an unknown model type as this one (llama).")] = None,
 ) -> None:
@@ -79,10 +103,13 @@ def show(
     architecture = catalog.model(model, assume=assume)
     known = find(model)
     document = _document(architecture, _entry(catalog.catalog_entry(known)) if known else None)
+    told = _chains(model, assume) if explain else None
     if as_json:
-        emit_json(document)
+        emit_explained(document, told)
     else:
         _print(document)
+        if told:
+            print_chains(told)
 
 
 def _document(architecture: Any, entry: dict[str, Any] | None) -> dict[str, Any]:

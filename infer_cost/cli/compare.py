@@ -13,6 +13,7 @@ from infer_cost.cli.options import (
     PRICE,
     SPECULATION,
     WORKLOAD,
+    Explain,
     Json,
     Option,
     library_options,
@@ -22,7 +23,10 @@ from infer_cost.cli.options import (
 from infer_cost.errors import CannotBeMetError, InferCostError, InputError, shorten
 
 if TYPE_CHECKING:
+    from infer_cost.hardware_specs.types import Machine
     from infer_cost.serving.estimate import Estimate
+    from infer_cost.serving.ladder import Ladder
+    from infer_cost.steps import Chain
 
 SUBJECT = (
     Option("model", str | None, None, "The model to run; a catalog name or a config.json.", "MODEL"),
@@ -35,6 +39,7 @@ SUBJECT = (
 @with_options(SUBJECT, PARALLEL, WORKLOAD, ENGINE, SPECULATION, PRICE)
 def command(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Machines, models or number formats.")],
+    explain: Explain = False,
     as_json: Json = False,
     **options: Any,
 ) -> None:
@@ -49,11 +54,20 @@ def command(
 
     kind = kind_of(names)
     columns = [_estimated(kind, name, options) for name in names] if _asks_for_a_workload(kind, options) else []
-    sheets = _sheets(names, options) if kind == "hardware" else []
+    machines = [overridden(name, options["set_"]) for name in names] if kind == "hardware" else []
+    sheets = _sheets(machines)
+    rungs = _ladders(kind, names, columns, options) if explain else {}
     if as_json:
-        views.print_json(kind, names, sheets, columns)
-    else:
-        views.print_tables(kind, names, sheets, columns)
+        views.print_json(kind, names, sheets, columns, _chains(machines, rungs) if explain else None)
+        return
+    views.print_tables(kind, names, sheets, columns)
+    if explain:
+        from infer_cost.cli.explanation import print_chains, print_ladder
+
+        if machines:
+            print_chains(_chains(machines, {}), "The machines' figures")
+        for name, ladder in rungs.items():
+            print_ladder(ladder, name)
 
 
 def kind_of(names: list[str]) -> str:
@@ -112,10 +126,29 @@ def _asks_for_a_workload(kind: str, options: dict[str, Any]) -> bool:
     return True
 
 
-def _sheets(names: list[str], options: dict[str, Any]) -> list[Any]:
+def _sheets(machines: list[Machine]) -> list[Any]:
     from infer_cost.hardware_specs.comparison import compare
 
-    return [compare(overridden(name, options["set_"])) for name in names]
+    return [compare(machine) for machine in machines]
+
+
+def _chains(machines: list[Machine], ladders: dict[str, Ladder]) -> list[Chain]:
+    from infer_cost.hardware_specs.explained import machine_chain
+
+    sheets = [machine_chain(machine) for machine in machines]
+    return [*sheets, *(chain for name, ladder in ladders.items() for chain in ladder.chains(name))]
+
+
+def _ladders(kind: str, names: list[str], columns: list[Any], options: dict[str, Any]) -> dict[str, Ladder]:
+    """The ladder of each column that has an answer."""
+    from infer_cost.cli.explanation import ladder_of
+
+    found = {}
+    for name, answer in zip(names, columns, strict=False):
+        if not isinstance(answer, CannotBeMetError):
+            ready = library_options({**options, kind: name})
+            found[name] = ladder_of(ready.pop("model"), ready)
+    return found
 
 
 def _estimated(kind: str, name: str, options: dict[str, Any]) -> Estimate | CannotBeMetError:

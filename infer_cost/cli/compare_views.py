@@ -5,19 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from infer_cost.cli.output import bold, dollars, emit_json, seconds, table, three_digits, width, wrap
+from infer_cost.cli.explanation import emit_explained
+from infer_cost.cli.output import bold, dollars, seconds, table, three_digits, width, wrap
 from infer_cost.errors import CannotBeMetError
 
 if TYPE_CHECKING:
     from infer_cost.hardware_specs.comparison import Comparison
     from infer_cost.serving.estimate import Estimate
     from infer_cost.serving.ranges import Range
+    from infer_cost.steps import Chain
 
 Column = Any
 Line = tuple[str, Callable[[Any], str]]
 
 
-def print_json(kind: str, names: Sequence[str], sheets: Sequence[Comparison], columns: Sequence[Column]) -> None:
+def print_json(
+    kind: str,
+    names: Sequence[str],
+    sheets: Sequence[Comparison],
+    columns: Sequence[Column],
+    told: Sequence[Chain] | None,
+) -> None:
     """Print one JSON document."""
     rows = []
     for place, name in enumerate(names):
@@ -30,7 +38,7 @@ def print_json(kind: str, names: Sequence[str], sheets: Sequence[Comparison], co
             row["estimate"] = None if unmet else answer
             row["cannot_be_met"] = str(answer) if unmet else None
         rows.append(row)
-    emit_json({"kind": "number format" if kind == "weights" else kind, "compared": rows})
+    emit_explained({"kind": "number format" if kind == "weights" else kind, "compared": rows}, told)
 
 
 def print_tables(kind: str, names: Sequence[str], sheets: Sequence[Comparison], columns: Sequence[Column]) -> None:

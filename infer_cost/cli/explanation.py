@@ -77,8 +77,9 @@ def _print_inputs(inputs: Iterable[Input], said: Said, indent: str = "  ") -> No
 
 
 def _figure(value: float, unit: str) -> str:
-    """Write a figure as people do; counts of parameters, which are known exactly, in full."""
-    return f"{value:,.0f} parameters" if unit == "parameter" else format_quantity(value, unit)
+    """Write a figure as people do; what a config decides exactly, in full."""
+    exact = {"parameter": "parameters", "B/token": "B/token"}
+    return f"{value:,.0f} {exact[unit]}" if unit in exact else format_quantity(value, unit)
 
 
 def ladder_of(model: str, options: dict[str, Any]) -> Ladder:

@@ -54,6 +54,9 @@ def with_options(*groups: tuple[Option, ...]) -> Callable[[Command], Command]:
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A catalog name, a config.json, or a Hugging Face id.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 Explain = Annotated[bool, typer.Option("--explain", help="Print the formulas behind the answer, innermost first.")]
+Sources = Annotated[
+    bool, typer.Option("--explain", help="Print where each figure was read, and how others follow from them.")
+]
 
 _INT = int | None
 _TEXT = str | None
