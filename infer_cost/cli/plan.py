@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from infer_cost.cli.options import Json, Option, with_options
-from infer_cost.cli.output import emit_json
+from infer_cost.cli.options import Explain, Json, Option, with_options
 
 if TYPE_CHECKING:
     from infer_cost.planner.candidates import Choice
@@ -74,6 +73,7 @@ def command(
     ] = None,
     top: Annotated[int, typer.Option(help="Plans to show.", metavar="N")] = 5,
     flags: Annotated[str, typer.Option(help="Command lines for: vllm, sglang, trtllm.", metavar="ENGINES")] = "vllm",
+    explain: Explain = False,
     as_json: Json = False,
     **options: Any,
 ) -> None:
@@ -92,12 +92,13 @@ def command(
 
         raise InputError("say what is served", field="model", allowed="a MODEL, or --fleet FILE")
     if fleet is not None:
-        _fleet(fleet, options, as_json)
+        _fleet(fleet, options, as_json, explain)
     else:
-        _single(str(model), options, top, engines, as_json)
+        _single(str(model), options, top, engines, as_json, explain)
 
 
-def _single(model: str, options: dict[str, Any], top: int, engines: list[str], as_json: bool) -> None:
+def _single(model: str, options: dict[str, Any], top: int, engines: list[str], as_json: bool, explain: bool) -> None:
+    from infer_cost.cli.explanation import emit_explained, print_chains
     from infer_cost.cli.plan_views import document, print_plans
     from infer_cost.model_specs.catalog import model as find_model
     from infer_cost.planner.placement import PLACEMENTS, placed
@@ -130,22 +131,37 @@ def _single(model: str, options: dict[str, Any], top: int, engines: list[str], a
     if options["daily_swing"] is not None:
         source = _one_of("weights_from", options["weights_from"], ("disk", "dram", "peer"), "place")
         scaled = follow(answer.best[0], options["daily_swing"], source)
+    told = None
+    if explain:
+        from infer_cost.planner.explained_plan import plan_chains
+
+        told = plan_chains(answer.best[0], traffic)
     if as_json:
-        emit_json(document(answer, traffic, promises, top, engines, other, scaled))
-    else:
-        print_plans(answer, traffic, promises, top, engines, other, scaled)
+        emit_explained(document(answer, traffic, promises, top, engines, other, scaled), told)
+        return
+    print_plans(answer, traffic, promises, top, engines, other, scaled)
+    if told:
+        print_chains(told, "How the cheapest plan was worked out")
 
 
-def _fleet(path: Path, options: dict[str, Any], as_json: bool) -> None:
+def _fleet(path: Path, options: dict[str, Any], as_json: bool, explain: bool) -> None:
+    from infer_cost.cli.explanation import emit_explained, print_chains
     from infer_cost.cli.fleet_views import document, print_fleet
     from infer_cost.planner.fleet import plan_fleet, read_fleet
 
     routed, whole = read_fleet(path)
     answer = plan_fleet(routed, _choice(options), whole=whole, spare=_whole("spare", options["spare"]))
+    told = None
+    if explain:
+        from infer_cost.planner.explained_plan import fleet_chains
+
+        told = fleet_chains(answer)
     if as_json:
-        emit_json(document(answer))
-    else:
-        print_fleet(answer)
+        emit_explained(document(answer), told)
+        return
+    print_fleet(answer)
+    if told:
+        print_chains(told)
 
 
 def _whole(field: str, value: int) -> int:

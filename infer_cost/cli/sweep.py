@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from infer_cost.cli.options import SCENARIO, Json, pairs, with_options
-from infer_cost.cli.output import bold, count, dollars, emit_json, seconds, table, three_digits, wrap
+from infer_cost.cli.options import SCENARIO, Explain, Json, pairs, with_options
+from infer_cost.cli.output import bold, count, dollars, seconds, table, three_digits, wrap
 
 if TYPE_CHECKING:
+    from infer_cost.planner.explained_sweep import SweepExplanation
+    from infer_cost.planner.grid import Grid
     from infer_cost.planner.sweep import SweepResult
 
 _SHOWN = 20
@@ -70,6 +72,7 @@ def command(
         Path | None, typer.Option(help="Draw the fronts into a file: .svg or .html.", metavar="FILE")
     ] = None,
     workers: Annotated[int, typer.Option(help="Processes to spread over.", metavar="N")] = 1,
+    explain: Explain = False,
     as_json: Json = False,
     **options: Any,
 ) -> None:
@@ -107,8 +110,11 @@ def command(
         from infer_cost.cli.front_charts import write
 
         write(svg, answer, pair, each)
+    told = _told(made, answer) if explain else None
     if as_json:
-        emit_json(_document(answer, output))
+        from infer_cost.cli.explanation import emit_explained
+
+        emit_explained(_document(answer, output), told.chains if told else None)
     else:
         varying = [name for name, values in made.axes.items() if len(values) > 1]
         _print(answer, varying, output, whole=top is not None or pair is not None)
@@ -116,6 +122,25 @@ def command(
             from infer_cost.cli.front_charts import draw
 
             print("\n" + draw(answer, pair, each))
+        if told:
+            _print_explanation(told)
+
+
+def _told(grid: Grid, answer: SweepResult) -> SweepExplanation:
+    from infer_cost.planner.explained_sweep import explain_sweep
+
+    return explain_sweep(grid, answer)
+
+
+def _print_explanation(told: SweepExplanation) -> None:
+    from infer_cost.cli.explanation import print_chains, print_ladder
+
+    print_chains([told.rows])
+    if told.ladder is None:
+        print("\nNo row with results is at hand to be explained: --top 1 keeps the best.")
+    else:
+        print("\n" + wrap(f"The first row: {told.about}", indent=""))
+        print_ladder(told.ladder)
 
 
 def _document(answer: SweepResult, output: Path | None) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def first_token_shares(pool: PoolPlan, traffic: Traffic, moved: float) -> list[S
     cached = float(traffic.cached_tokens)
     time = prefill_time(pool.candidate.engine, traffic.inputs.mean - cached, cached, bounds=False)
     waits = [
-        Share("queue behind other prefills", _mean_wait(prefills, pool.point.prefill_busy, traffic.burstiness)),
+        Share("queue behind other prefills", mean_wait(prefills, pool.point.prefill_busy, traffic.burstiness)),
         Share("decode step under way", (pool.point.token_s - pool.point.pause_s) / 2.0),
         Share("host, before it starts", prefills.host_s),
         Share("transfer to the decode pool", moved),
@@ -90,7 +90,8 @@ def first_token_shares(pool: PoolPlan, traffic: Traffic, moved: float) -> list[S
     return _sorted([*_pass_shares(time.passes), *waits])
 
 
-def _mean_wait(prefills: Prefills, busy: float, burstiness: float) -> float:
+def mean_wait(prefills: Prefills, busy: float, burstiness: float) -> float:
+    """Mean wait behind the prefills of those that came before."""
     from infer_cost.roofline import kingman_wait
 
     mean, second, _ = prefills.moments
