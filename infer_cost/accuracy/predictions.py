@@ -64,11 +64,9 @@ def predict(
     if reason:
         return [], [Unanswered(row.id, reason)]
     try:
-        question = question_of(row, profile=profile)
+        question = asked_of(row, profile)
     except InferCostError as error:
         return [], [Unanswered(row.id, str(error).splitlines()[0])]
-    if row.concurrency is None:
-        question = _as_many_as_fit(question)
     ranges = ranges_of(question, row)
     found, left = [], []
     for metric, measured in row.metrics.items():
@@ -79,6 +77,14 @@ def predict(
             parts = (float(figure.expected), float(figure.low), float(figure.high), float(figure.bound))
             found.append(Prediction(row.id, metric, measured, *parts))
     return found, left
+
+
+def asked_of(
+    row: Measurement, profile: Callable[[Measurement, EngineProfile], EngineProfile] | None = None
+) -> Scenario:
+    """Return the scenario that a row's predictions are made for."""
+    question = question_of(row, profile=profile)
+    return _as_many_as_fit(question) if row.concurrency is None else question
 
 
 def contradiction(row: Measurement) -> str | None:

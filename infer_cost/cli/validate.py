@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from infer_cost.cli.options import Json
-from infer_cost.cli.output import bold, count, emit_json, table
+from infer_cost.cli.options import Explain, Json
+from infer_cost.cli.output import bold, count, table
 
 if TYPE_CHECKING:
+    from infer_cost.accuracy.explained import ValidationExplanation
+    from infer_cost.accuracy.measurements import Measurement
     from infer_cost.accuracy.validation import Validation
 
 By = Annotated[
@@ -21,21 +24,42 @@ By = Annotated[
 File = Annotated[Path, typer.Argument(metavar="FILE.csv", help="Measurements: the columns are in docs/accuracy.md.")]
 
 
-def command(file: File, by: By = None, as_json: Json = False) -> None:
+def command(file: File, by: By = None, explain: Explain = False, as_json: Json = False) -> None:
     """Predict every row of a CSV of measurements and print how far off the predictions are.
 
     Example: infer-cost validate my-benchmarks.csv --by hardware
     """
+    from infer_cost.accuracy.measurements import read_measurements
     from infer_cost.accuracy.validation import validate
+    from infer_cost.cli.explanation import emit_explained
 
+    measured = read_measurements(file)
     progress = _Progress() if sys.stderr.isatty() and not as_json else None
-    report = validate(file, by or ("kind",), progress=progress)
+    report = validate(measured, by or ("kind",), progress=progress)
     if progress is not None:
         progress.clear()
+    told = _told(measured, report) if explain else None
     if as_json:
-        emit_json(report)
-    else:
-        _print(report)
+        emit_explained(report, told.chains if told else None)
+        return
+    _print(report)
+    if told:
+        _print_explanation(told)
+
+
+def _told(measured: Sequence[Measurement], report: Validation) -> ValidationExplanation:
+    from infer_cost.accuracy.explained import explain_validation
+
+    return explain_validation(measured, report)
+
+
+def _print_explanation(told: ValidationExplanation) -> None:
+    from infer_cost.cli.explanation import print_chains, print_ladder
+
+    print_chains([told.constants])
+    if told.ladder is not None:
+        print_ladder(told.ladder, "The first row")
+    print_chains([told.row, told.errors], "From predictions to errors")
 
 
 class _Progress:

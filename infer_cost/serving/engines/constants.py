@@ -22,13 +22,32 @@ class FittedConstant:
 
 def fitted_constants() -> Iterator[FittedConstant]:
     """Yield every fitted constant of the serving model."""
-    for (engine, generation), constants in constants_by_engine().items():
-        group = f"{engine} on {generation or 'any other accelerator'}"
-        on = "published serving measurements" if generation else "median of the engine's generations"
-        if engine == "generic":
-            on = "median of the engines"
-        for name, value in constants.items():
-            yield FittedConstant(name, value, f"every model, format and size of {group}", on)
+    for key in constants_by_engine():
+        yield from constants_of(key)
+
+
+def constants_of(key: tuple[str, str]) -> Iterator[FittedConstant]:
+    """Yield the constants of an engine and generation, see :func:`nearest_constants`."""
+    engine, generation = key
+    group = f"{engine} on {generation or 'any other accelerator'}"
+    on = "published serving measurements" if generation else "median of the engine's generations"
+    if engine == "generic":
+        on = "median of the engines"
+    for name, value in constants_by_engine()[key].items():
+        yield FittedConstant(name, value, f"every model, format and size of {group}", on)
+
+
+def nearest_constants(engine: str, generation: str) -> tuple[str, str] | None:
+    """Return the key of the constants that hold for an engine on an accelerator generation, the nearest that there are.
+
+    Without that generation the engine's median over the others holds, and for an engine that was never fitted
+    everyone's.
+
+    >>> nearest_constants("vllm", "hopper"), nearest_constants("an engine of one's own", "hopper")
+    (('vllm', 'hopper'), ('generic', ''))
+    """
+    fitted = constants_by_engine()
+    return next((key for key in ((engine, generation), (engine, ""), ("generic", "")) if key in fitted), None)
 
 
 @cache

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from infer_cost.checks import finite
 from infer_cost.errors import InputError, unknown_name
 from infer_cost.hardware_specs.generations import architecture_group
-from infer_cost.serving.engines.constants import constants_by_engine
+from infer_cost.serving.engines.constants import constants_by_engine, nearest_constants
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +79,10 @@ class EngineProfile:
     def on(self, architecture: str) -> EngineProfile:
         """Return the profile with the constants fitted on an accelerator generation, or the nearest ones.
 
-        ``constants.csv`` holds them by engine and generation; without that generation the engine's median over the
-        others holds, and for an engine that was never fitted everyone's.
+        ``constants.csv`` holds them by engine and generation.
         """
-        fitted = constants_by_engine()
-        group = architecture_group(architecture)
-        for key in ((self.id, group), (self.id, ""), ("generic", "")):
-            if key in fitted:
-                return replace(self, **{**fitted[key], **self.own})
-        return replace(self, **self.own)
+        key = nearest_constants(self.id, architecture_group(architecture))
+        return replace(self, **{**(constants_by_engine()[key] if key else {}), **self.own})
 
 
 def engine_profiles() -> dict[str, EngineProfile]:
