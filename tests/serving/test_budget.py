@@ -77,10 +77,12 @@ def test_activations_of_a_rank():
 
 def test_activations_of_experts():
     mixture = model(LayerGroup(MOE_LAYER, 4))
-    # A token goes through 2 experts of 500 beside the shared 300; tokens of both data ranks meet in the experts.
+    # A token goes through 2 experts of 500 beside the shared 300.
     assert budget(plan(mixture)).activations == pytest.approx(1000 * (4000 + 3 * 1300) * 2 + 64 * 10_000 * 4)
-    both = budget(plan(mixture, tp=2, dp=2)).activations
-    assert both == pytest.approx(1000 * (4000 + 3 * (150 + 2 * 500 * 2 / 2)) * 2 + 64 * 5000 * 4)
+    assert budget(plan(mixture, tp=2)).activations == pytest.approx(1000 * (4000 + 3 * 650) * 2 + 64 * 5000 * 4)
+    # The widest layer decides.
+    mixed = model(LayerGroup(MOE_LAYER, 2), LayerGroup(DENSE_LAYER, 2))
+    assert budget(plan(mixed)).activations == budget(plan()).activations
 
 
 def test_no_more_tokens_than_the_window():
