@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from infer_cost.cli.options import Json
-from infer_cost.cli.output import bold, emit_json, plain, table
+from infer_cost.cli.options import Explain, Json
+from infer_cost.cli.output import bold, plain, table
 
 if TYPE_CHECKING:
     from infer_cost.accuracy.calibration import Calibration
+    from infer_cost.steps import Chain
 
 Files = Annotated[
     list[Path],
@@ -31,6 +32,7 @@ def command(
     weights: Annotated[str | None, typer.Option(metavar="FORMAT", help="Weight format, likewise.")] = None,
     kv: Annotated[str | None, typer.Option(metavar="FORMAT", help="KV cache format, likewise.")] = None,
     engine: Annotated[str | None, typer.Option(metavar="NAME", help="Engine, likewise.")] = None,
+    explain: Explain = False,
     as_json: Json = False,
 ) -> None:
     """Fit an engine's constants to your own runs, and say what that gains.
@@ -38,6 +40,7 @@ def command(
     Example: infer-cost calibrate my-benchmarks.csv -o my-engine.toml
     """
     from infer_cost.accuracy.calibration import calibrate
+    from infer_cost.cli.explanation import emit_explained, print_chains
 
     given = {
         "model": model,
@@ -51,10 +54,19 @@ def command(
     found = calibrate(files, given)
     if output is not None:
         output.write_text(found.toml(", ".join(path.name for path in files)), encoding="utf-8")
+    told = _told(found) if explain else None
     if as_json:
-        emit_json({**plain(found), "file": None if output is None else str(output)})
+        emit_explained({**plain(found), "file": None if output is None else str(output)}, told)
         return
     _print(found, output)
+    if told:
+        print_chains(told)
+
+
+def _told(found: Calibration) -> tuple[Chain, ...]:
+    from infer_cost.accuracy.explained_fit import calibration_chains
+
+    return calibration_chains(found)
 
 
 def _print(found: Calibration, output: Path | None) -> None:

@@ -46,10 +46,10 @@ def command(
             print("\n".join(_in_full(finding, explain or bool(ids))), end="\n\n")
         print(_counted(counts_by_verdict(findings)))
         return
-    _overview(findings)
+    _overview(findings, explain)
 
 
-def _overview(findings: Sequence[Finding]) -> None:
+def _overview(findings: Sequence[Finding], explain: bool) -> None:
     """Print counts by document and verdict, and the contradictions, a line each."""
     from infer_cost.claims import VERDICTS, counts_by_verdict, documents
 
@@ -63,7 +63,10 @@ def _overview(findings: Sequence[Finding]) -> None:
     print("(a claim that several documents make counts in each, and once in all)\n")
     print(bold("Inconsistent with their own premises or with the datasheets"))
     wrong = [finding for finding in findings if finding.verdict == "inconsistent"]
-    print("\n".join(_in_line(finding) for finding in wrong))
+    for finding in wrong:
+        print(_in_line(finding))
+        if explain:
+            print("\n".join(_calculations(finding)))
     print("\ninfer-cost claims C136 explains one; --stage, --document and --verdict choose; --json has all.")
 
 

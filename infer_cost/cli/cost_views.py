@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from infer_cost.cli.output import bar, bold, count, dollars, emit_json, plain, seconds, table, three_digits, wrap
+from infer_cost.cli.explanation import emit_explained, print_chains
+from infer_cost.cli.output import bar, bold, count, dollars, plain, seconds, table, three_digits, wrap
 from infer_cost.cli.price_views import Show
 
 if TYPE_CHECKING:
@@ -13,18 +14,22 @@ if TYPE_CHECKING:
     from infer_cost.economics.gpu_hours import GpuHour
     from infer_cost.economics.own import OwnCost
     from infer_cost.serving.ranges import Range
+    from infer_cost.steps import Chain
 
 
 def show_costs(costs: Sequence[OwnCost], found: Sequence[Sequence[Against]], sensitivity: bool, show: Show) -> None:
     """Print the cost on each machine, and each API beside it."""
     if show.as_json:
         documents = [_document(cost, apis, sensitivity) for cost, apis in zip(costs, found, strict=True)]
-        emit_json(documents[0] if len(documents) == 1 else {"machines": documents})
+        told = _chains(costs) if show.explain else None
+        emit_explained(documents[0] if len(documents) == 1 else {"machines": documents}, told)
         return
     if len(costs) == 1:
         _print_one(costs[0], show)
     else:
         _print_side_by_side(costs)
+        if show.explain:
+            print_chains(_chains(costs))
     for cost, apis in zip(costs, found, strict=True):
         if apis:
             _print_apis(cost, apis)
@@ -39,6 +44,12 @@ def show_costs(costs: Sequence[OwnCost], found: Sequence[Sequence[Against]], sen
     if sensitivity:
         for cost in costs:
             _print_sensitivity(cost)
+
+
+def _chains(costs: Sequence[OwnCost]) -> list[Chain]:
+    from infer_cost.economics.explained import own_cost_chain
+
+    return [own_cost_chain(cost) for cost in costs]
 
 
 def _print_one(cost: OwnCost, show: Show) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from infer_cost.cli.options import SCENARIO, Explain, Json, Model, library_options, with_options
-from infer_cost.cli.output import bold, count, dollars, emit_json, facts, seconds, table, three_digits, wrap
+from infer_cost.cli.output import bold, count, dollars, facts, seconds, table, three_digits, wrap
 
 if TYPE_CHECKING:
     from infer_cost.serving.estimate import Estimate
@@ -33,7 +33,7 @@ def command(
     """
     ready = library_options(options)
     if workload is not None:
-        _mix(model, workload, ready, as_json)
+        _mix(model, workload, ready, as_json, explain)
         return
     from infer_cost.serving.estimate import estimate
 
@@ -70,14 +70,16 @@ def _draw(curve: Sequence[Estimate]) -> None:
     print("\n" + pareto([], points, x_name="tokens/s a user", y_name="tokens/s a GPU", columns=min(width(), 76)))
 
 
-def _mix(model: str, workload: str, options: dict[str, Any], as_json: bool) -> None:
+def _mix(model: str, workload: str, options: dict[str, Any], as_json: bool, explain: bool) -> None:
+    from infer_cost.cli.explanation import emit_explained, print_chains
     from infer_cost.serving.mix import estimate_mix, read_mix
+    from infer_cost.serving.mix_steps import mix_chains
 
     for name in ("input_tokens", "output_tokens", "cached_tokens"):
         options.pop(name)
     answer = estimate_mix(model, options.pop("hardware"), read_mix(workload), **options)
     if as_json:
-        emit_json(answer)
+        emit_explained(answer, mix_chains(answer) if explain else None)
         return
     gpus = f"{answer.gpus} x {answer.hardware}" if answer.gpus > 1 else answer.hardware
     print(
@@ -93,6 +95,8 @@ def _mix(model: str, workload: str, options: dict[str, Any], as_json: bool) -> N
         ("padded to the longest", f"{count(answer.padded_tokens)} tokens, {answer.padding_waste:.0%} of them waste"),
     ]
     _print_facts(facts, answer.assumptions)
+    if explain:
+        print_chains(mix_chains(answer))
 
 
 _CLASS_HEADER = ["class", "share", "input", "cached", "output", "TTFT", "visible", "a token", "in all", "cost"]

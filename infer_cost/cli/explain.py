@@ -80,21 +80,25 @@ def document(told: Explanation) -> dict[str, object]:
 
 def lines(told: Explanation, *, latex: bool = False) -> list[str]:
     """Lay an explanation out for a terminal."""
+    formula = told.formula
+    worked = ["", *_worked_out(told)] if told.value is not None and told.substituted is not None else []
+    text = described(formula, worked, latex=latex)
+    return text if told.inputs else [*text, wrap(f"Try: {_trial(formula)}", indent="")]
+
+
+def described(formula: Formula, worked: Sequence[str] = (), *, latex: bool = False) -> list[str]:
+    """Lay a formula out for a terminal: equation, symbols, what was ``worked`` out, range and sources."""
     from infer_cost.roofline.notation import pretty_symbol
 
-    formula = told.formula
     text = [bold(formula.name), wrap(formula.summary), ""]
     text += [f"  {line}" for line in formula.latex] if latex else [wrap(formula.equation)]
     rows = [
         [f"  {pretty_symbol(q.symbol)}", q.name, f"[{q.unit}]", q.meaning]
         for q in (formula.result, *formula.parameters)
     ]
-    text += ["", *table(["  symbol", "name", "unit", "meaning"], rows, left=(0, 1, 2, 3)).splitlines()]
-    if told.value is not None and told.substituted is not None:
-        text += ["", *_worked_out(told)]
+    text += ["", *table(["  symbol", "name", "unit", "meaning"], rows, left=(0, 1, 2, 3)).splitlines(), *worked]
     text += ["", wrap(f"Range: {formula.validity}", indent="")]
-    text += ["Sources:", *(wrap(reference) for reference in formula.references)]
-    return text if told.inputs else [*text, wrap(f"Try: {_trial(formula)}", indent="")]
+    return [*text, "Sources:", *(wrap(reference) for reference in formula.references)]
 
 
 def _trial(formula: Formula) -> str:

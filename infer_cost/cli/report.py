@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 from click.core import ParameterSource
 
-from infer_cost.cli.options import SCENARIO, Json, Model, library_options, with_options
-from infer_cost.cli.output import count, emit_json
+from infer_cost.cli.options import SCENARIO, Explain, Json, Model, library_options, with_options
+from infer_cost.cli.output import count
 from infer_cost.errors import InputError
 
 
@@ -27,6 +27,7 @@ def command(
     provider: Annotated[
         str | None, typer.Option(metavar="PROVIDER/MODEL", help="Say what this provider would bill.")
     ] = None,
+    explain: Explain = False,
     as_json: Json = False,
     **options: Any,
 ) -> None:
@@ -39,10 +40,15 @@ def command(
     """
     from infer_cost.report import gather, html_page, write_page
 
-    if as_json and output == "-":
+    if output == "-" and (as_json or explain):
         raise InputError(
-            "--json and -o - both want standard output", field="output", value="-", allowed="a file's name"
+            f"{'--json' if as_json else '--explain'} and -o - both want standard output",
+            field="output",
+            value="-",
+            allowed="a file's name",
         )
+    from infer_cost.cli.explanation import emit_explained, ladder_of, print_ladder
+
     ready = library_options(options)
     content = gather(model, ready.pop("hardware"), provider=provider, command=_command(context), **ready)
     files = _charts(content, Path(svg)) if svg is not None else []
@@ -50,12 +56,15 @@ def command(
         print(html_page(content), end="")
         return
     size = write_page(content, Path(output))
+    rungs = ladder_of(model, library_options(options)) if explain else None
     if as_json:
-        emit_json({"file": output, "bytes": size, "charts": files})
+        emit_explained({"file": output, "bytes": size, "charts": files}, rungs.chains() if rungs else None)
         return
     print(f"wrote {output} ({count(size)} B)")
     for name in files:
         print(f"wrote {name}")
+    if rungs is not None:
+        print_ladder(rungs)
 
 
 def _charts(content: Any, folder: Path) -> list[str]:
@@ -80,6 +89,7 @@ def _command(context: typer.Context) -> str:
             "output",
             "svg",
             "as_json",
+            "explain",
             "output_format",
         ):
             continue

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from infer_cost.cli.explain import assignments
-from infer_cost.cli.output import bold, emit_json, wrap
+from infer_cost.cli.explain import assignments, described
+from infer_cost.cli.explanation import emit_explained
+from infer_cost.cli.output import bold, wrap
 
 if TYPE_CHECKING:
     from infer_cost.roofline.solving import Solution
+    from infer_cost.steps import Chain
 
 
 def command(
@@ -20,6 +22,9 @@ def command(
         list[str] | None,
         typer.Argument(metavar="name=value...", help="All others; the formula's name stands for its value."),
     ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say what the symbols mean, where it holds, and who published it.")
+    ] = False,
     json: Annotated[
         bool, typer.Option("--json", help="Print one JSON document, the value in the unit it names.")
     ] = False,
@@ -32,7 +37,7 @@ def command(
 
     found = solve(name.replace("-", "_"), unknown, assignments(values or []))
     if json:
-        emit_json(
+        emit_explained(
             {
                 "name": found.formula.name,
                 "for": found.symbol,
@@ -43,10 +48,24 @@ def command(
                 "closed_form": found.closed_form,
                 "method": found.method,
                 "conditions": list(found.conditions),
-            }
+            },
+            [_chain(found)] if explain else None,
         )
-    else:
-        print("\n".join(_lines(found)))
+        return
+    print("\n".join(_lines(found)))
+    if explain:
+        print("\n" + "\n".join(described(found.formula)))
+
+
+def _chain(found: Solution) -> Chain:
+    from infer_cost.steps import Chain, Input, Step
+
+    formula = found.formula
+    units = {quantity.name: quantity.unit for quantity in (*formula.parameters, formula.result)}
+    inputs = tuple(Input(name, value, units[name], "you") for name, value in found.inputs.items())
+    how = found.closed_form or f"{formula.equation}, by {found.method}"
+    step = Step(found.symbol, how, found.value, found.unit, inputs, formula.name)
+    return Chain(f"{formula.name}: {'; '.join(formula.references)}", (step,))
 
 
 def _lines(found: Solution) -> list[str]:
