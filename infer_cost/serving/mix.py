@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from infer_cost.checks import MAX_TOKENS, finite, whole
-from infer_cost.errors import InputError, join_names, shorten, unknown_name
+from infer_cost.errors import InputError, shorten, unknown_name
 from infer_cost.roofline import padded_tokens, padding_waste
 from infer_cost.serving.budget import sequences_that_run
 from infer_cost.serving.engine_times import prefill_time, token_time
@@ -126,7 +126,9 @@ def _class(row: Any, number: int) -> RequestClass:
             raise unknown_name(f"field of class {number}", str(key), fields, field="workload")
     missing = [name for name in ("input_tokens", "output_tokens") if name not in row]
     if missing:
-        raise InputError(f"class {number} lacks {join_names(missing)}", field=missing[0], allowed="a number of tokens")
+        raise InputError(
+            f"class {number} lacks {' and '.join(missing)}", field=missing[0], allowed="a number of tokens"
+        )
     one = RequestClass(
         name=str(row.get("name", f"class {number}")),
         share=finite("share", row.get("share", 1.0)),

@@ -84,6 +84,6 @@ def test_what_is_said():
         in str(caught.value)
     )
     assert (caught.value.field, caught.value.value) == ("gpus", 2)
-    with pytest.raises(CannotBeMetError, match="on one Chip: .*\n?.*") as caught:
+    with pytest.raises(CannotBeMetError, match="on one Chip: ") as caught:
         require_fit(tight(), 10_433)
     assert caught.value.hint == "would fit: --gpus 2; --weights fp8"

@@ -6,7 +6,11 @@ import pytest
 
 import infer_cost
 from infer_cost.errors import CannotBeMetError, InputError
+from infer_cost.serving.engine_times import prefill_time, token_time
 from infer_cost.serving.mix import RequestClass, estimate_mix, read_mix
+from infer_cost.serving.scenario import scenario
+from infer_cost.serving.steady import mean_wait
+from tests.serving.support import MACHINE, engine, model
 
 BASE = {"gpus": 4, "weights": "fp8", "concurrency": 16}
 
@@ -94,3 +98,174 @@ def test_the_command(infer_cost):
     shown = infer_cost(f"{line} --workload docs/examples/four-users.toml --json").json
     assert [one["name"] for one in shown["classes"]][:3] == ["chat", "code", "analysis"]
     assert "flat batch" in infer_cost(f"{line} --workload docs/examples/four-users.toml").out
+
+
+# One in four requests reads 2,000 tokens and writes 401, the others read 200 and write 101.
+LONG = RequestClass("long", 0.25, 2000, 401)
+SHORT = RequestClass("short", 0.75, 200, 101)
+MEAN_STEPS = 0.25 * 400 + 0.75 * 100
+"""175 tokens after the first; of a hundred sequences that run 4/7 are long, for they stay four times as long."""
+RUNNING_CONTEXT = 4 / 7 * (2000 + 200.5) + 3 / 7 * (200 + 50.5)
+
+
+def profile(**constants):
+    return engine(**{"host_request_s": 1e-3, "interference_share": 0.5, "crowding": 0.3, **constants})
+
+
+def _toy(*classes, **options):
+    settings = {"engine": profile(), "concurrency": 8}
+    return estimate_mix(model(), MACHINE, classes or (LONG, SHORT), **{**settings, **options})
+
+
+def compiled(**options):
+    return scenario(model(), MACHINE, engine=profile(), must_fit=False, **options).engine
+
+
+def prefills(**options):
+    loop = compiled(**options)
+    return [prefill_time(loop, float(n), 0.0) for n in (2000, 200)]
+
+
+def test_a_step_serves_what_runs():
+    token = token_time(compiled(), 8.0, RUNNING_CONTEXT).total_s
+    long, short = prefills()
+    occupancy = 0.25 * long.occupancy_s + 0.75 * short.occupancy_s
+    # Seven others prefill once in the 175 steps that a mean request lives for.
+    interference = 7 * occupancy * 0.5 / MEAN_STEPS
+    found = _toy()
+    assert found.tpot_s == pytest.approx(token + interference)
+    wait = mean_wait(compiled(), 8.0, occupancy, token, interference, MEAN_STEPS) + 1e-3
+    assert found.classes[0].ttft_s == pytest.approx(wait + long.passes.total_s)
+    assert found.classes[1].ttft_s == pytest.approx(wait + short.passes.total_s)
+    for one, steps in zip(found.classes, (400, 100), strict=True):
+        assert one.e2e_s == pytest.approx(one.ttft_s + steps * found.tpot_s)
+        assert one.tpot_s == found.tpot_s
+
+
+def test_data_ranks_meet_fewer_prefills():
+    found = _toy(dp=2)
+    token = token_time(compiled(dp=2), 8.0, RUNNING_CONTEXT).total_s
+    occupancy = sum(share * each.occupancy_s for share, each in zip((0.25, 0.75), prefills(dp=2), strict=True))
+    assert found.tpot_s == pytest.approx(token + 3 * occupancy * 0.5 / MEAN_STEPS)
+
+
+def test_one_user_meets_nobody():
+    found = _toy(concurrency=1)
+    assert found.tpot_s == pytest.approx(token_time(compiled(), 1.0, RUNNING_CONTEXT).total_s)
+
+
+def test_rates_and_money():
+    found = _toy(gpus=2, utilization=0.5)
+    mean = 0.25 * found.classes[0].e2e_s + 0.75 * found.classes[1].e2e_s
+    assert found.requests_per_s == pytest.approx(8 / mean)
+    assert found.output_tokens_per_s_per_gpu == pytest.approx(8 / mean * (0.25 * 401 + 0.75 * 101) / 2)
+    # A tenth of a cent a GPU-second, two GPUs, eight users, half of the time paid in vain.
+    assert found.cost_usd == pytest.approx(0.001 * 2 * mean / 8 / 0.5)
+    assert [one.cost_usd / one.e2e_s for one in found.classes] == pytest.approx([0.0005, 0.0005])
+
+
+def test_who_finds_no_room_waits_as_long_whatever_its_class():
+    found, free = _toy(concurrency=24, max_num_seqs=8), _toy(concurrency=8, max_num_seqs=8)
+    assert found.running == 8
+    mean = 0.25 * free.classes[0].e2e_s + 0.75 * free.classes[1].e2e_s
+    # Sixteen of 24 wait, twice as long as a mean request runs.
+    for one, alone in zip(found.classes, free.classes, strict=True):
+        assert one.ttft_s == pytest.approx(alone.ttft_s + 2 * mean)
+    assert found.requests_per_s == pytest.approx(free.requests_per_s)
+    # Three times as many users pay for the same GPUs three times as long.
+    assert found.cost_usd == pytest.approx(free.cost_usd)
+    assert found.classes[0].cost_usd == pytest.approx(0.001 / 24 * found.classes[0].e2e_s)
+
+
+def test_room_is_for_what_the_running_hold():
+    # 33.4 MB are 10,442 tokens. Those that run hold 4/7 · (2,000 + 200.5) + 3/7 · (200 + 50.5) = 1,364.8 on average,
+    # 86 blocks of 16 each: seven find room.
+    assert _toy(memory_utilization=0.32).running == 7
+    # With all of the output set aside it is 1,501, 94 blocks: six.
+    assert _toy(memory_utilization=0.32, engine=profile(output_reserve=1.0)).running == 6
+
+
+def test_a_class_of_one_token_weighs_nothing_in_the_steps():
+    scoring = RequestClass("scoring", 0.5, 3000, 1)
+    chat = RequestClass("chat", 0.5, 200, 101)
+    found = _toy(scoring, chat, concurrency=1)
+    assert found.tpot_s == pytest.approx(token_time(compiled(), 1.0, 250.5).total_s)
+    only = _toy(RequestClass("scoring", 1.0, 3000, 1))
+    assert only.tpot_s == pytest.approx(token_time(compiled(), 8.0, 3000.5).total_s)
+    assert only.classes[0].e2e_s == only.classes[0].ttft_s
+
+
+def test_reasoning_is_generated_and_not_seen():
+    thinking = _toy(RequestClass("think", 1.0, 200, 101, reasoning_tokens=300))
+    plain = _toy(RequestClass("plain", 1.0, 200, 401))
+    assert thinking.classes[0].e2e_s == pytest.approx(plain.classes[0].e2e_s)
+    assert thinking.output_tokens_per_s_per_gpu == pytest.approx(plain.output_tokens_per_s_per_gpu)
+    (one,) = thinking.classes
+    assert one.visible_ttft_s == pytest.approx(one.ttft_s + 300 * one.tpot_s)
+    assert plain.classes[0].visible_ttft_s == plain.classes[0].ttft_s
+
+
+def test_turns_are_classes_of_their_own():
+    found = _toy(RequestClass("talk", 1.0, 200, 101, turns=2), RequestClass("other", 1.0, 300, 101))
+    assert [one.name for one in found.classes] == ["talk, turn 1", "talk, turn 2", "other"]
+    assert [one.input_tokens for one in found.classes] == [200, 501, 300]
+    # 301 tokens were said; the last of them was never put through the model.
+    assert [one.cached_tokens for one in found.classes] == [0, 300, 0]
+    assert [one.share for one in found.classes] == [0.5, 0.5, 1.0]
+    # The flat batch is of what users sent.
+    assert (found.flattened_tokens, found.padded_tokens) == (500, 600)
+    assert found.padding_waste == pytest.approx(1 / 6)
+    cached = list(RequestClass("talk", 1.0, 200, 100, cached_tokens=50, turns=2).requests())
+    assert [one.cached_tokens for one in cached] == [50, 299]
+
+
+def test_the_longest_class_decides_what_fits():
+    with pytest.raises(CannotBeMetError, match="context window"):
+        _toy(SHORT, RequestClass("long", 0.1, 3996, 50, reasoning_tokens=51))
+    assert _toy(SHORT, RequestClass("long", 0.1, 3996, 50, reasoning_tokens=50)).classes
+    with pytest.raises(CannotBeMetError, match="context window"):
+        _toy(RequestClass("out", 0.1, 10, 4087), SHORT)
+    with pytest.raises(CannotBeMetError, match="doesn't fit"):
+        _toy(memory_utilization=0.289)
+    for pool in ("prefill_gpus", "decode_gpus"):
+        with pytest.raises(InputError, match="two pools"):
+            _toy(**{pool: 1})
+
+
+def test_files(tmp_path):
+    path = tmp_path / "mix.toml"
+    path.write_text(
+        "[[class]]\nname = 'a'\nshare = 3\ninput_tokens = 100\noutput_tokens = 10\ncached_tokens = 99\n"
+        "reasoning_tokens = 5\nturns = 1000\n[[class]]\ninput_tokens = 1\noutput_tokens = 1\n"
+    )
+    first, second = read_mix(path)
+    assert first == RequestClass("a", 0.75, 100, 10, 99, 5, 1000)
+    assert second == RequestClass("class 2", 0.25, 1, 1, 0, 0, 1)
+
+
+WRONG = {
+    "turns = 1001": "1 to 1,000",
+    "turns = 0": "1 to 1,000",
+    "cached_tokens = 100": "0 to 99",
+    "reasoning_tokens = -1": "0 to 100,000,000",
+    "share = -1": "0 or more",
+}
+
+
+@pytest.mark.parametrize("line", WRONG)
+def test_what_cannot_be_in_a_file(tmp_path, line):
+    path = tmp_path / "mix.toml"
+    path.write_text(f"[[class]]\ninput_tokens = 100\noutput_tokens = 10\n{line}\n")
+    with pytest.raises(InputError) as caught:
+        read_mix(path)
+    assert caught.value.allowed == WRONG[line]
+
+
+def test_a_class_that_is_no_table(tmp_path):
+    path = tmp_path / "mix.toml"
+    path.write_text("class = [3]\n")
+    with pytest.raises(InputError, match="class 1 is no table"):
+        read_mix(path)
+    path.write_text("[[class]]\n")
+    with pytest.raises(InputError, match="class 1 lacks input_tokens and output_tokens"):
+        read_mix(path)
