@@ -15,6 +15,10 @@ LINES = [
     "estimate deepseek-v3 --hardware h200-sxm --gpus 8 --weights fp8-block --concurrency 8",
     "memory llama-3.1-70b --hardware h100-sxm --gpus 2",
     "roofline llama-3.1-70b --hardware h100-sxm --gpus 2",
+    "estimate llama-3.1-70b --hardware h100-sxm --gpus 2 --explain --json",
+    "compare h100-sxm b200-sxm --explain",
+    "catalog hardware show h100-sxm --explain",
+    "catalog models show deepseek-v3 --explain",
 ]
 
 SCRIPT = """
