@@ -1,12 +1,14 @@
-"""Mutation testing of the formulas: break the code in one place at a time and see whether a test notices.
+"""Mutation testing: break the code in one place at a time and see whether a test notices.
 
 ``python tools/mutation.py [MODULE ...]`` mutates the modules of infer_cost.roofline (all without an argument), runs
 their doctests and the tests beside them on each mutant in a process of its own, and prints the score and the
-survivors. Takes minutes; not part of the test suite.
+survivors. ``--package serving`` does the same with infer_cost.serving, ``--sample 36`` takes so many mutants of each
+module, always the same ones. No file is changed. Takes minutes; not part of the test suite.
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
 import copy
 import doctest
@@ -14,6 +16,7 @@ import importlib
 import inspect
 import itertools
 import os
+import random
 import resource
 import sys
 from collections.abc import Callable, Iterator
@@ -23,13 +26,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import hypothesis  # noqa: F401  (imported once, before the processes part)
-import numpy  # noqa: F401
-import pytest  # noqa: F401
+import hypothesis
+import numpy  # noqa: F401  (imported once, before the processes part)
+import pytest
 import sympy  # noqa: F401
 
 ROOT = Path(__file__).parents[1]
-PACKAGE = ROOT / "infer_cost" / "roofline"
 CPU_SECONDS = 30
 """Of one mutant; a busy machine doesn't shorten it."""
 OWN_TESTS = {
@@ -39,6 +41,28 @@ OWN_TESTS = {
     "solving": ["test_solving"],
 }
 FORMULA_TESTS = ["test_formulas", "test_oracles", "test_proofs"]
+SERVING_TESTS = {
+    "deployment": ["cli/test_errors.py"],
+    "disaggregated": ["stages/test_stages.py", "accuracy/test_loads.py"],
+    "drafts": ["cli/test_errors.py", "stages/test_stages.py"],
+    "engine_times": ["stages/test_stages.py", "accuracy/test_loads.py"],
+    "engines.profile": ["accuracy/test_calibration.py::test_a_broken_engine_file_is_refused"],
+    "estimate": ["cli/test_contract.py", "stages/test_stages.py", "accuracy/test_loads.py"],
+    "ladder": ["cli/test_explain_solve.py"],
+    "limits": ["cli/test_contract.py"],
+    "memory": ["cli/test_contract.py"],
+    "operators": ["stages/test_stages.py"],
+    "passes": ["stages/test_stages.py", "accuracy/test_loads.py"],
+    "program": ["stages/test_stages.py", "accuracy/test_loads.py"],
+    "ranges": ["accuracy/test_loads.py"],
+    "roofline_report": ["cli/test_contract.py"],
+    "scenario": ["cli/test_errors.py", "stages/test_stages.py"],
+    "static_batch": ["accuracy/test_validation.py::test_dense_models_in_static_batches_without_any_fit"],
+    "steady": ["stages/test_stages.py", "accuracy/test_loads.py"],
+}
+"""Tests elsewhere that hold a module of serving, beside all of tests/serving."""
+EXAMPLES = 6
+"""Of a property, on each mutant of serving."""
 BINARY: dict[type, type] = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
@@ -109,7 +133,7 @@ def mutants(source: str) -> Iterator[tuple[int, str, ast.Module]]:
                 yield getattr(node, "lineno", 0), change, ast.fix_missing_locations(broken)
 
 
-def survives(module: str, broken: ast.Module) -> bool:
+def survives(package: str, module: str, broken: ast.Module) -> bool:
     """Run the tests on a mutant in a child process; a failure, a crash or running out of time kills it."""
     child = os.fork()
     if child == 0:
@@ -119,8 +143,8 @@ def survives(module: str, broken: ast.Module) -> bool:
         os.dup2(quiet, 2)
         code = 1
         try:
-            install(module, broken)
-            run_tests(module)
+            install(package, module, broken)
+            RUNNERS[package](module)
             code = 0
         except BaseException:
             os._exit(1)
@@ -128,22 +152,32 @@ def survives(module: str, broken: ast.Module) -> bool:
     return os.waitpid(child, 0)[1] == 0
 
 
-def install(module: str, broken: ast.Module) -> None:
+def install(package: str, module: str, broken: ast.Module) -> None:
     """Let the import system find the mutant in the module's place."""
     original = SourceFileLoader.get_code
 
     def get_code(self: SourceFileLoader, fullname: str) -> Any:
-        if fullname == f"infer_cost.roofline.{module}":
-            return compile(broken, str(PACKAGE / f"{module}.py"), "exec")
+        if fullname == f"infer_cost.{package}.{module}":
+            return compile(broken, str(path_of(package, module)), "exec")
         return original(self, fullname)
 
     SourceFileLoader.get_code = get_code  # type: ignore[method-assign]
 
 
-def run_tests(module: str) -> None:
-    """Doctests first, they are quick; then the tests that need no fixture, on this module's formulas."""
-    target = importlib.import_module(f"infer_cost.roofline.{module}")
+def path_of(package: str, module: str) -> Path:
+    """File of a module, whose name has a dot where it lies in a folder of the package."""
+    return ROOT.joinpath("infer_cost", package, *module.split(".")).with_suffix(".py")
+
+
+def run_doctests(name: str) -> None:
+    """Import a module and run its doctests, which are quick."""
+    target = importlib.import_module(name)
     assert doctest.testmod(target, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0
+
+
+def run_formula_tests(module: str) -> None:
+    """Doctests first; then the tests that need no fixture, on this module's formulas."""
+    run_doctests(f"infer_cost.roofline.{module}")
     from infer_cost.roofline import FORMULA_MODULES
 
     here = {name for name, home in FORMULA_MODULES.items() if home == module} or {*list(FORMULA_MODULES)[::SAMPLE]}
@@ -152,6 +186,36 @@ def run_tests(module: str) -> None:
             formula = arguments.get("name")
             if formula is None or formula in here:
                 test(**arguments)
+
+
+def run_serving_tests(module: str) -> None:
+    """Doctests first; then a module's own tests; then those beside them, and those elsewhere that hold it."""
+    run_doctests(f"infer_cost.serving.{module}")
+    tests = ROOT / "tests"
+    own = tests / "serving" / f"test_{module.split('.')[0]}.py"
+    beside = [path for path in sorted((tests / "serving").glob("test_*.py")) if path != own]
+    elsewhere = [f"{tests}/{name}" for name in SERVING_TESTS.get(module, [])]
+    options = ["-x", "-p", "no:cacheprovider", "--rootdir", str(ROOT), "-c", str(ROOT / "pyproject.toml")]
+    for chosen in ([own] if own.exists() else [], [*beside, *elsewhere]):
+        assert not chosen or pytest.main([*options, *map(str, chosen)], plugins=[FewExamples()]) == 0
+
+
+class FewExamples:
+    """Properties with a few examples, the same for every mutant, and no time spent on making a failure small."""
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Shorten every property that was collected."""
+        for item in items:
+            test = getattr(item, "obj", None)
+            wanted = getattr(test, "_hypothesis_internal_use_settings", None)
+            if test is not None and wanted is not None:
+                phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
+                test._hypothesis_internal_use_settings = hypothesis.settings(
+                    wanted, max_examples=EXAMPLES, derandomize=True, database=None, phases=phases
+                )
+
+
+RUNNERS: dict[str, Callable[[str], None]] = {"roofline": run_formula_tests, "serving": run_serving_tests}
 
 
 def load(path: Path) -> ModuleType:
@@ -178,15 +242,31 @@ def cases(module: ModuleType) -> Iterator[tuple[Callable[..., None], dict[str, A
         yield from ((test, arguments) for arguments in sets if set(arguments) == wanted)
 
 
-def main(modules: list[str]) -> int:
+def modules_of(package: str) -> list[str]:
+    """Modules of a package, with a dot where they lie in a folder."""
+    folder = ROOT / "infer_cost" / package
+    paths = [path.relative_to(folder).with_suffix("") for path in sorted(folder.rglob("*.py"))]
+    return [".".join(path.parts) for path in paths if path.name != "__init__"]
+
+
+def main(arguments: list[str]) -> int:
     """Print the score of each module and every survivor."""
-    everything = [path.stem for path in sorted(PACKAGE.glob("*.py")) if path.stem not in ("__init__", "constants")]
+    parser = argparse.ArgumentParser(description="Break the code in one place at a time; print what no test notices.")
+    parser.add_argument("modules", nargs="*", metavar="MODULE", help="all of the package when absent")
+    parser.add_argument("--package", choices=RUNNERS, default="roofline")
+    parser.add_argument("--sample", type=int, help="at most so many mutants of a module, always the same ones")
+    chosen = parser.parse_args(arguments)
     total = alive = 0
-    for module in modules or everything:
-        source = (PACKAGE / f"{module}.py").read_text(encoding="utf-8")
-        assert survives(module, ast.parse(source)), f"the tests of {module} fail before anything is broken"
+    for module in chosen.modules or modules_of(chosen.package):
+        source = path_of(chosen.package, module).read_text(encoding="utf-8")
         found = list(mutants(source))
-        left = [(line, change) for line, change, broken in found if survives(module, broken)]
+        if not found:
+            continue
+        whole = survives(chosen.package, module, ast.parse(source))
+        assert whole, f"the tests of {module} fail before anything is broken"
+        if chosen.sample and chosen.sample < len(found):
+            found = random.Random(module).sample(found, chosen.sample)
+        left = [(line, change) for line, change, broken in found if survives(chosen.package, module, broken)]
         total, alive = total + len(found), alive + len(left)
         print(f"{module}: {len(found) - len(left)} of {len(found)} killed", flush=True)
         for line, change in left:
