@@ -8,6 +8,7 @@ import numpy
 import pytest
 
 from infer_cost.model_specs.architecture import Layer, LayerGroup, Mixer
+from infer_cost.model_specs.weights import weight_formats
 from infer_cost.serving.budget import (
     budget,
     gpu_weight_bytes,
@@ -35,6 +36,12 @@ def test_a_pipeline_stage_holds_its_layers_and_one_end():
     # Three stages of four layers: the fullest has two.
     assert gpu_weight_bytes(plan(pp=3)) == pytest.approx(2 * (2 * (14e6 + 2000) + 10e6 + 1000))
     assert gpu_weight_bytes(plan(pp=2, tp=2)) == pytest.approx(2 * (2 * (7e6 + 2000) + 5e6 + 1000))
+
+
+def test_the_wider_end_decides():
+    narrow = weight_formats(model(), "bf16", head="fp8")
+    assert gpu_weight_bytes(replace(plan(pp=4), weights=narrow)) == pytest.approx(2 * (14e6 + 2000 + 10e6 + 1000))
+    assert gpu_weight_bytes(replace(plan(), weights=narrow)) == pytest.approx(2 * (4 * 14e6 + 15e6 + 9000))
 
 
 def test_position_tables_lie_on_every_rank():
