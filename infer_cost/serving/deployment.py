@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from infer_cost.checks import MAX_GPUS, finite, whole
 from infer_cost.errors import CannotBeMetError, InputError
 from infer_cost.hardware_specs.catalog import hardware as find_hardware
 from infer_cost.hardware_specs.formats import number_format
 from infer_cost.hardware_specs.types import Machine, NumberFormat
-from infer_cost.model_specs.architecture import Architecture
+from infer_cost.model_specs.architecture import Architecture, Mixer
 from infer_cost.model_specs.catalog import model as find_model
 from infer_cost.model_specs.weights import WeightFormats, weight_formats
 from infer_cost.serving.engines import EngineProfile, engine_profile
+
+T = TypeVar("T", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,16 +190,21 @@ def deployment(
         machine=machine,
         parallel=parallel,
         weights=formats,
-        kv=number_format(kv or _default_kv(architecture, formats, profile)),
+        kv=number_format(_default_kv(architecture, formats, profile) if kv is None else kv),
         engine=profile,
         max_model_len=max_model_len,
-        max_batched_tokens=whole("max_batched_tokens", max_batched_tokens or profile.max_batched_tokens),
-        max_num_seqs=whole("max_num_seqs", max_num_seqs or profile.max_num_seqs),
+        max_batched_tokens=whole("max_batched_tokens", _either(max_batched_tokens, profile.max_batched_tokens)),
+        max_num_seqs=whole("max_num_seqs", _either(max_num_seqs, profile.max_num_seqs)),
         memory_utilization=finite(
-            "memory_utilization", memory_utilization or profile.memory_utilization, low=0.01, high=1.0
+            "memory_utilization", _either(memory_utilization, profile.memory_utilization), low=0.01, high=1.0
         ),
         speculation=speculation,
     )
+
+
+def _either(own: T | None, default: T) -> T:
+    """What was asked for, a 0 too, so that it is refused rather than replaced."""
+    return default if own is None else own
 
 
 def _default_kv(model: Architecture, formats: WeightFormats, engine: EngineProfile) -> str:
@@ -285,9 +292,8 @@ def _divisors(model: Architecture, limit: int) -> list[int]:
     return [tp for tp in range(1, min(common, limit) + 1) if common % tp == 0]
 
 
-def _cuts(mixer: object, tp: int) -> bool:
-    kv_heads = getattr(mixer, "kv_heads", 0)
-    return not kv_heads or kv_heads % tp == 0 or tp % kv_heads == 0
+def _cuts(mixer: Mixer, tp: int) -> bool:
+    return not mixer.kv_heads or mixer.kv_heads % tp == 0 or tp % mixer.kv_heads == 0
 
 
 def _check_cut(model: Architecture, parallel: Parallelism) -> None:

@@ -180,7 +180,7 @@ def _model_only(
 ) -> MemoryPlan:
     formats = weight_formats(model, weights, everywhere=everywhere)
     stored = model.quantization.kv_format if model.quantization else None
-    cache = number_format(kv or stored or "bf16").id
+    cache = number_format(stored or "bf16" if kv is None else kv).id
     return MemoryPlan(**_model_fields(model, formats, cache, _context(model, context), extras))
 
 

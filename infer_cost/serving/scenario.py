@@ -178,7 +178,9 @@ def scenario(
     prefill_pool = decode_pool = None
     if split:
         assert prefill_gpus is not None and decode_gpus is not None
-        front = parallelism(base.model, base.machine, tp=prefill_tp or 1, pp=pp, dp=prefill_dp, ep=prefill_ep)
+        front = parallelism(
+            base.model, base.machine, tp=1 if prefill_tp is None else prefill_tp, pp=pp, dp=prefill_dp, ep=prefill_ep
+        )
         prefill = with_parallelism(base, front)
         if must_fit:
             require_fit(prefill, input_tokens)

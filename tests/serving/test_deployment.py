@@ -134,9 +134,18 @@ def test_defaults_are_the_engine_s():
     assert (found.max_batched_tokens, found.max_num_seqs, found.memory_utilization) == (1000, 64, 0.9)
     own = toy(max_batched_tokens=10, max_num_seqs=3, memory_utilization=0.5, gpus=2)
     assert (own.max_batched_tokens, own.max_num_seqs, own.memory_utilization, own.gpus) == (10, 3, 0.5, 2)
-    for wrong in ({"max_batched_tokens": -1}, {"max_num_seqs": -1}, {"memory_utilization": 1.5}, {"max_model_len": 0}):
-        with pytest.raises(InputError):
-            toy(**wrong)
+
+
+@pytest.mark.parametrize("field", ["max_batched_tokens", "max_num_seqs", "memory_utilization", "max_model_len"])
+def test_a_zero_is_refused_not_replaced_by_the_default(field):
+    for wrong in (0, -1):
+        with pytest.raises(InputError) as caught:
+            toy(**{field: wrong})
+        assert caught.value.field == field
+    with pytest.raises(InputError):
+        toy(memory_utilization=1.5)
+    with pytest.raises(InputError):
+        toy(kv="")
 
 
 def test_the_cache_s_format():

@@ -227,6 +227,8 @@ def test_the_cache_s_format_without_a_machine():
     stored = replace(model(), quantization=Quantization({"attention": "fp8"}, kv_format="fp8"))
     assert infer_cost.memory_plan(stored).kv == "fp8"
     assert infer_cost.memory_plan(stored, kv="bf16").kv == "bf16"
+    with pytest.raises(InputError):
+        infer_cost.memory_plan(model(), kv="")
 
 
 def test_counts_out_of_range():

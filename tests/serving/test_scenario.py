@@ -48,6 +48,8 @@ def test_pools_hold_as_many_engines_as_their_gpus_allow():
         ({**POOLS, "decode_gpus": 3, "decode_tp": 2}, "decode_gpus", "multiples of 2"),
         ({"prefill_gpus": 0, "decode_gpus": 4}, "prefill_gpus", "1 to 1,000,000"),
         ({"prefill_gpus": 4, "decode_gpus": 0}, "decode_gpus", "1 to 1,000,000"),
+        ({**POOLS, "prefill_tp": 0}, "tp", "1 to 1,000,000"),
+        ({**POOLS, "decode_tp": 0}, "tp", "1 to 1,000,000"),
         ({"utilization": 0.0}, "utilization", "more than 0, up to 1 (or 100%)"),
     ],
 )
