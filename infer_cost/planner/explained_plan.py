@@ -131,8 +131,8 @@ def _queue(pool: PoolPlan, plan: Plan) -> Iterator[Step]:
         lost = Input("share of a prefill that decodes lose, s", one.queue.interference, "ratio", "fitted, by engine")
         room = Input("requests that fit", decodes.capacity, "request", "memory plan: KV cache over a request's")
         little = "L = rate · time that a request decodes"
-        yield Step("requests that decode L", little, point.decoding, "request", (lost, room), "little_law")
-        yield Step("arrivals that find the cache full", "Erlang B", pool.full, "ratio", (), "erlang_b")
+        yield Step("decoding at once L", little, point.decoding, "request", (lost, room), "little_law")
+        yield Step("cache found full", "Erlang B", pool.full, "ratio", (), "erlang_b")
     mine = promises_of(pool.role, plan.promised)
     for promise, value, method in zip(plan.promised, plan.percentiles_s, plan.methods, strict=True):
         if promise in mine:
@@ -141,21 +141,21 @@ def _queue(pool: PoolPlan, plan: Plan) -> Iterator[Step]:
 
 
 def _greatest(pool: PoolPlan) -> str:
-    bounds = {"prefill": "ranks / E[S]", "decode": "max_B B / ((O − 1)·t(B + 1))"}
-    both = "min(ranks / E[S], max_B B / ((O − 1)·(t(B + 1) + pause)))"
+    bounds = {"prefill": "ranks/E[S]", "decode": "max_B B/((O − 1)·t)"}
+    both = "min(ranks/E[S], max_B B/((O − 1)·t))"
     return bounds.get(pool.role, both)
 
 
 def _distribution(metric: str) -> str:
     if metric == "ttft":
-        return "distribution of wait + step under way + prefill, summed"
-    return "log-normal; mean and variance of a busy period of the prefills"
+        return "wait + step under way + prefill, distributions"
+    return "log-normal, from a busy period's moments"
 
 
 def _size(pool: PoolPlan, traffic: Traffic) -> Iterator[Step]:
     candidate = pool.candidate
     working = pool.engines - pool.spare
-    within = f"in hundredths of the greatest, every promise kept, {VALID_UTILIZATION:.0%} at most"
+    within = f"with every promise kept; {VALID_UTILIZATION:.0%} of the greatest at most"
     if not pool.one.greatest > pool.most * (1.0 + 1e-9):
         within = "the greatest: no latency is promised"
     price = Input(
