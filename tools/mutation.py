@@ -115,7 +115,7 @@ def mutations(node: ast.AST) -> Iterator[tuple[str, Callable[[Any], None]]]:
                 else setattr(n, "operand", ast.UnaryOp(ast.Not(), n.operand))
             ),
         )
-    elif isinstance(node, ast.Return) and node.value is not None:
+    elif isinstance(node, ast.Return) and getattr(node.value, "value", node.value) is not None:
         yield "returns None", lambda n: setattr(n, "value", ast.Constant(None))
 
 

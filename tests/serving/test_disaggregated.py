@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from infer_cost.serving.disaggregated import disaggregated_state, kv_transfer_time, share_a_domain
+from infer_cost.serving.operators import Attention
 from infer_cost.serving.scenario import Pool
 from infer_cost.serving.steady import Requests
-from tests.serving.support import MACHINE, compiled, engine, matrix, plan, program
+from tests.serving.support import GQA, MACHINE, compiled, engine, kernel, matrix, plan, program
 
 FAR = replace(MACHINE, scale_up_domain=1)
 
@@ -69,7 +70,7 @@ def test_the_slower_of_two_machines_links_decides():
 
 
 def test_one_request_passes_through_both():
-    front, back = pool(2), pool(3, profile=engine(host_request_s=5e-3))
+    front, back = pool(2, profile=engine(crowding=1.0)), pool(3, profile=engine(host_request_s=5e-3))
     found = disaggregated_state(front, back, Requests(500, 101, 0, 1))
     moved = kv_transfer_time(front, back, 500.0)
     assert found.wait_s == pytest.approx(5e-3)
@@ -148,6 +149,41 @@ def test_crowding_shows_before_saturation():
     assert calm.wait_s == pytest.approx(0.0, abs=1e-6)
     # At most the three others of its engine.
     assert 0 < crowded.wait_s <= 3 * 20 * prefill(1, 500)
+
+
+def test_at_most_all_others_are_ahead():
+    # Four requests for each of two engines, one prompt of 1,000 tokens in a pass.
+    front = pool(2, profile=engine(crowding=1e6), prefill_launches=20.0)
+    found = disaggregated_state(front, pool(4), Requests(1000, 51, 0, 8))
+    assert found.wait_s == pytest.approx(3 * 20 * prefill(1, 1000))
+    # Two requests on two ranks of an engine: a pass takes one prompt on each.
+    ranked = pool(1, dp=2, profile=engine(crowding=1e6), prefill_launches=500.0)
+    found = disaggregated_state(ranked, pool(4), Requests(250, 101, 0, 2))
+    assert found.wait_s == pytest.approx(500 * prefill(1, 250) / 2)
+
+
+def test_a_pass_holds_no_more_prompts_than_there_are():
+    # Four requests on two ranks: two prompts on each, though four would fit; 6.5 ms for all four.
+    front = pool(1, dp=2, prefill_launches=500.0)
+    found = disaggregated_state(front, pool(4), Requests(250, 2, 0, 4))
+    assert found.residence_s == pytest.approx(500 * prefill(2, 250), rel=1e-3)
+
+
+def test_a_cached_prefix_is_read_by_a_full_pass_too():
+    core = Attention("attention", 500.0, kernel(), 1e14, GQA, 8.0, 800.0, 0.0, 0.0)
+    loop = compiled(program(core), program(matrix()), plan())
+    found = disaggregated_state(Pool(loop, 2), pool(4), Requests(1500, 2, 500, 64))
+    # 1,000 queries see 500 cached tokens and those before them, 3,200 FLOPs each; 1,500 tokens of 800 bytes are read.
+    pairs = 1000 * 500 + 1000 * 1001 / 2
+    each = 500 * (pairs * 3200 / 1e14 + (1500 * 800 + 1000 * 3200) / 1e12)
+    assert 64 / found.residence_s == pytest.approx(2 / each, rel=1e-3)
+
+
+def test_room_is_for_the_input_and_a_share_of_the_output():
+    # 33.4 MB of cache in each of two engines; 1,600 tokens of 3,200 B are 5.12 MB.
+    tight = pool(2, memory_utilization=0.32, profile=engine(output_reserve=0.5))
+    found = disaggregated_state(pool(4), tight, Requests(600, 2000, 0, 64))
+    assert found.running == pytest.approx(12, rel=1e-3)
 
 
 def test_bounds_of_both_phases():

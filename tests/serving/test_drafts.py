@@ -46,6 +46,8 @@ def test_multi_token_prediction_needs_its_module():
     assert speculation(PREDICTS, "mtp").draft_tokens == 1
     with pytest.raises(InputError, match="no MTP module"):
         speculation(model(), "mtp")
+    with pytest.raises(InputError, match="no MTP module"):
+        speculation(replace(model(), components=(Component("vision", 5),)), "mtp")
 
 
 @pytest.mark.parametrize("method", ["mtp", "eagle", "draft"])

@@ -15,9 +15,9 @@ from infer_cost.serving.engine_times import (
     prompts_in_a_pass,
     token_time,
 )
-from infer_cost.serving.operators import Load
+from infer_cost.serving.operators import Attention, GroupedGemm, Load
 from infer_cost.serving.passes import pass_bound, pass_time
-from tests.serving.support import compiled, matrix, plan, program
+from tests.serving.support import GQA, compiled, kernel, matrix, plan, program
 
 
 def toy(**cut):
@@ -61,9 +61,6 @@ def test_a_long_prompt_takes_chunks_of_the_token_budget():
 
 
 def test_attention_over_chunks_is_attention_over_the_prompt():
-    from infer_cost.serving.operators import Attention
-    from tests.serving.support import GQA, kernel
-
     core = Attention("attention", 1.0, kernel(), 1e14, GQA, 8.0, 800.0, 0.0, 0.0)
     engine = compiled(program(core), program(core))
     # Pairs of a query with what it sees, in chunks or at once: 2,400 · 600 + 2,400 · 2,401 / 2, 3,200 FLOPs each.
@@ -94,7 +91,42 @@ def test_prompts_that_share_a_pass():
     assert packed_prefill_time(toy(), 2400.0, 0.0, 2.0) == pytest.approx(2 * 2400 * 24e-9 + 3e-6)
 
 
-def drafting(**fields):
+def test_the_head_sees_the_last_token_of_each_prompt():
+    head = compiled(program(matrix(last_only=True)), program(matrix()))
+    found = prefill_time(head, 500.0, 0.0)
+    assert found.passes.flops == 2e6
+    # A microsecond of weights against 20 ns of arithmetic.
+    assert found.bound_s == pytest.approx(1e-6)
+    assert packed_prefill_time(head, 250.0, 0.0, 4.0) == pytest.approx(prefill_pass(4, 1))
+
+
+def test_a_prefix_can_be_left_out():
+    core = Attention("attention", 1.0, kernel(), 1e14, GQA, 8.0, 800.0, 0.0, 0.0)
+    engine = compiled(program(core), program(core))
+
+    def moved(*without):
+        return prefill_time(engine, 600.0, 300.0, frozenset(without)).passes.bytes_moved
+
+    # 900 tokens of 800 bytes, 300 of them found; 8 heads of 200 elements of 2 bytes for each new token.
+    assert moved() == pytest.approx(900 * 800 + 600 * 8 * 200 * 2)
+    assert moved() - moved("prefix") == pytest.approx(300 * 800)
+    assert moved() - moved("cache") == pytest.approx(600 * 800)
+    packed = packed_prefill_time(engine, 600.0, 300.0, 2.0)
+    without = packed_prefill_time(engine, 600.0, 300.0, 2.0, frozenset({"prefix"}))
+    assert packed - without == pytest.approx(2 * 300 * 800 / 1e12)
+
+
+def test_ranks_that_prefill_together_meet_in_the_experts():
+    # 8 experts, 2 a token, all on one rank; arithmetic only.
+    experts = GroupedGemm("experts", 1.0, kernel(), 1e14, 8, 2, 1e6, 0.0, 0.0, 0.0, 1)
+    engine = compiled(program(experts), program(experts))
+    assert prefill_time(engine, 500.0, 0.0).passes.flops == 2e6 * 500 * 2
+    assert prefill_time(engine, 500.0, 0.0).bound_s == pytest.approx(500 * 2 * 2e6 / 1e14)
+    assert packed_prefill_time(engine, 500.0, 0.0, 2.0, ranks=3) == pytest.approx(3 * 2 * 500 * 2 * 2e6 / 1e14)
+    assert packed_prefill_time(engine, 500.0, 0.0, 2.0) == pytest.approx(2 * 500 * 2 * 2e6 / 1e14)
+
+
+def drafting():
     engine = toy()
     return replace(engine, deployment=replace(engine.deployment, speculation=Speculation("draft", 3, 0.5, 0.1)))
 

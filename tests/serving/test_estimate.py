@@ -8,6 +8,7 @@ import pytest
 
 from infer_cost.serving.budget import budget
 from infer_cost.serving.estimate import estimate_of, gpu_seconds_per_request, limit_of, limit_shares, money, state_of
+from infer_cost.serving.limits import limits_of
 from infer_cost.serving.passes import PassTime
 from infer_cost.serving.scenario import scenario
 from infer_cost.serving.work import request_flops
@@ -97,6 +98,14 @@ def test_bandwidth_and_arithmetic_used():
     assert answer.mbu == pytest.approx(state.token.bytes_moved / (1e12 * answer.tpot_s.expected))
     work = request_flops(model(), 600, 0, 101)
     assert answer.mfu == pytest.approx(work * 8 / answer.e2e_s.expected / (1e14 * 2))
+
+
+def test_limits_are_those_at_the_mean_context():
+    answer = estimate_of(toy())
+    assert (answer.optimal_batch, answer.critical_context_tokens) == limits_of(toy().deployment, 600 + 50.5)
+    short = estimate_of(toy(input_tokens=10, output_tokens=41))
+    assert short.optimal_batch == limits_of(toy().deployment, 30.5)[0]
+    assert short.optimal_batch is not None
 
 
 def test_occupancy_of_the_cache():

@@ -9,7 +9,7 @@ import pytest
 from infer_cost.errors import CannotBeMetError
 from infer_cost.serving.budget import budget, missing_bytes
 from infer_cost.serving.fit import fewest_gpus, longest_context, remedies, require_fit
-from tests.serving.support import MACHINE, model, plan
+from tests.serving.support import MACHINE, engine, model, plan
 
 LONG = replace(model(), context_length=1_000_000)
 
@@ -27,6 +27,22 @@ def test_the_longest_context_fills_the_room_by_blocks():
     assert longest_context(tight(), 10) == 65 * 16
     assert longest_context(tight(), 10_000) == 0
     assert longest_context(plan(LONG, memory_utilization=0.2), 1) == 0
+
+
+def test_not_a_token_more():
+    # The last token before a block too many, wherever the halving starts.
+    for users in range(1, 40):
+        found = longest_context(tight(), users)
+        assert users * found * 3200 <= budget(tight()).kv < users * (found + 16) * 3200
+        assert found % 16 == 0
+
+
+def test_room_that_is_filled_to_the_byte():
+    spare = 9e8 - 2 * 76_009_000 - 34.56e6
+    exact = plan(LONG, profile=engine(runtime_reserve_bytes=spare - 100 * 16 * 3200))
+    assert budget(exact).kv == 100 * 16 * 3200
+    assert longest_context(exact, 1) == 1600
+    assert missing_bytes(exact, 1600) == 0
 
 
 def test_sequences_are_divided_over_data_ranks():

@@ -60,6 +60,10 @@ def test_cuts():
     assert "--enable-dp-attention" in line
     assert value(line, "--ep-size") == "4"
     assert value(line, "--max-running-requests") == "14"
+    # Two ranks are cut already.
+    for engine, flag in (("vllm", "--enable-expert-parallel"), ("sglang", "--ep-size"), ("trtllm", "--ep_size")):
+        assert flag in command(engine, plan(MIXTURE, tp=2, ep=2))
+        assert flag not in command(engine, plan(MIXTURE, tp=2))
     line = command("trtllm", cut)
     assert value(line, "--tp_size") == "4"
     assert value(line, "--pp_size") == "2"
