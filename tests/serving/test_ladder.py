@@ -6,11 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from infer_cost.model_specs.architecture import LayerGroup
 from infer_cost.serving.estimate import estimate_of, state_of
 from infer_cost.serving.ladder import ladder
 from infer_cost.serving.ranges import spreads
 from infer_cost.serving.scenario import scenario
-from tests.serving.support import MACHINE, engine, model
+from infer_cost.serving.static_batch import static_state
+from infer_cost.serving.steady import Requests
+from tests.serving.support import MACHINE, MOE_LAYER, engine, model
 
 BUSY = engine(
     host_request_s=1e-3, host_step_s=1e-4, host_sequence_s=1e-6, floor_share=0.5, crowding=0.3, eager_layer_s=1e-4
@@ -22,13 +25,14 @@ CASES = {
     "stages": {"gpus": 4, "pp": 2, "concurrency": 8},
     "drafting": {"speculative": "eagle", "concurrency": 8},
     "chunks": {"input_tokens": 3900, "cached_tokens": 1000},
+    "experts": {"architecture": model(LayerGroup(MOE_LAYER, 4)), "concurrency": 8, "dp": 2},
     "pools": {"prefill_gpus": 1, "decode_gpus": 3, "concurrency": 12, "input_tokens": 2900, "cached_tokens": 1000},
 }
 
 
-def toy(**options):
+def toy(architecture=None, **options):
     settings = {"engine": BUSY, "input_tokens": 600, "output_tokens": 101}
-    return scenario(model(), MACHINE, **{**settings, **options})
+    return scenario(architecture or model(), MACHINE, **{**settings, **options})
 
 
 @pytest.mark.parametrize("options", CASES.values(), ids=CASES)
@@ -87,3 +91,30 @@ def test_inputs_name_what_was_read():
     assert names(gpus=2)["scale_up_bandwidth"] == 1e11
     bare = scenario(model(), replace(MACHINE, scale_up_bandwidth=None), engine=BUSY, gpus=2)
     assert "scale_up_bandwidth" not in {each.name for each in ladder(bare).inputs}
+
+
+def test_a_batch_that_starts_together():
+    question = toy(concurrency=8)
+    found, state = ladder(question, static=True), static_state(question.engine, Requests(600, 101, 0, 8))
+    assert found.ttft[-2].value == pytest.approx(state.ttft_s)
+    assert found.tpot[-2].value == pytest.approx(state.tpot_s)
+    assert found.ttft[-1].value == pytest.approx(1 + spreads(question, static=True).ttft)
+
+
+def test_chains_hold_every_step():
+    found = ladder(toy())
+    chains = found.chains()
+    assert [len(chain.steps) for chain in chains] == [
+        len(found.decode_operators),
+        len(found.tpot),
+        len(found.prefill_operators),
+        len(found.ttft),
+        len(found.outcome),
+    ]
+    # An operator's step is its floor and its run.
+    for chain, operators in ((chains[0], found.decode_operators), (chains[2], found.prefill_operators)):
+        seconds = [float(op.floor_s) + float(op.busy_s) for op in operators]
+        assert [step.value for step in chain.steps] == pytest.approx(seconds)
+        assert [step.inputs[0].value for step in chain.steps] == [op.launches for op in operators]
+    assert all(chain.about.startswith("first row: ") for chain in found.chains("first row"))
+    assert not any(chain.about.startswith(":") for chain in chains)
