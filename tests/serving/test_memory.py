@@ -8,12 +8,12 @@ import pytest
 
 import infer_cost
 from infer_cost.errors import CannotBeMetError, InputError
-from infer_cost.model_specs.architecture import Quantization
+from infer_cost.model_specs.architecture import Layer, LayerGroup, Mixer, Quantization
 from infer_cost.model_specs.lora import Adapter
 from infer_cost.serving.budget import budget, sequence_bytes_per_gpu
 from infer_cost.serving.deployment import deployment
 from infer_cost.serving.memory import fit_error
-from tests.serving.support import MACHINE, engine, model
+from tests.serving.support import DENSE, DENSE_MATRICES, MACHINE, engine, model
 
 PLAN = {"hardware": "h100-sxm", "gpus": 4, "weights": "fp8"}
 
@@ -219,6 +219,8 @@ def test_notes_about_the_machine():
     assert "0.1 GB a GPU are reserved" in notes
     assert "each KV head is held by 4 GPUs (tp 8, 2 KV heads)" in notes
     assert "KV head" not in "\n".join(_toy(tp=2).notes)
+    recurrent = model(LayerGroup(Layer(Mixer("mamba", state_elements=1000), DENSE, DENSE_MATRICES), 4))
+    assert "KV head" not in "\n".join(infer_cost.memory_plan(recurrent, MACHINE, **TOY, tp=2).notes)
 
 
 def test_the_cache_s_format_without_a_machine():

@@ -225,6 +225,7 @@ def test_the_longest_class_decides_what_fits():
     assert _toy(SHORT, RequestClass("long", 0.1, 3996, 50, reasoning_tokens=50)).classes
     with pytest.raises(CannotBeMetError, match="context window"):
         _toy(RequestClass("out", 0.1, 10, 4087), SHORT)
+    assert _toy(RequestClass("one", 1.0, 1, 10)).classes[0].input_tokens == 1
     with pytest.raises(CannotBeMetError, match="doesn't fit"):
         _toy(memory_utilization=0.289)
     for pool in ("prefill_gpus", "decode_gpus"):

@@ -250,6 +250,7 @@ def test_a_selection_among_compressed_entries():
     # Five of 25 entries stand for 50 tokens.
     assert seen_pairs(1.0, 249.0, mixer) == 40 + 5
     assert seen_pairs(1.0, 19.0, mixer) == 20 + 2
+    assert seen_pairs(1.0, 249.0, Mixer("attention", 4, 1, cache_stride=10)) == 25
 
 
 def test_an_indexer_scores_entries_not_tokens():

@@ -34,6 +34,7 @@ def test_steps_end_in_the_answer(options):
     seconds, share = found["GPU-seconds a request"].value, found["prefill's share of it"].value
     assert found["cost of a request"].value == pytest.approx(3.6 / 3600 * seconds / 0.5)
     assert found["a million input tokens"].value == pytest.approx(answer.cost_usd * share / 600 * 1e6)
+    assert found["prefill's share of it"].equation.startswith("prefill GPUs") == ("prefill_gpus" in options)
     assert [each.value for each in found["cost of a request"].inputs] == [3.6, 0.5]
 
 
@@ -46,6 +47,8 @@ def test_what_a_request_lasts():
     # In the engine for longer than its own tokens take.
     state = state_of(question)
     longer = steps(question, replace(state, residence_s=2 * state.residence_s))
+    assert "end to end" in found["GPU-seconds a request"].equation
+    assert "end to end" not in longer["GPU-seconds a request"].equation
     assert longer["residence T"].value == pytest.approx(2 * answer.e2e_s.expected)
     assert longer["GPU-seconds a request"].value == pytest.approx(2 * found["GPU-seconds a request"].value)
 
