@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from infer_cost.serving.operators import Elementwise, Load
+from infer_cost.model_specs.architecture import Mixer
+from infer_cost.serving.operators import Attention, Elementwise, GroupedGemm, Load
 from infer_cost.serving.passes import PassTime, operator_times, pass_bound, pass_time, transfer_time
 from tests.serving.support import kernel, matrix, program, wire
 
@@ -98,6 +99,21 @@ def test_the_bound_overlaps_everything():
     # 1,000 bytes at 10⁹ B/s between two ranks: half a microsecond a token and launch.
     links = program(matrix(), transfers=(wire(launches=3.0), wire("scale_out", launches=2.0)))
     assert pass_bound(links, MANY) == pytest.approx(5 * 200e-6)
+
+
+def test_the_bound_reads_weights_cache_and_prefix_and_the_fewest_experts():
+    # 300 tokens are found and 600 new, 800 bytes each; a head of one element leaves the arithmetic aside.
+    core = Attention("attention", 2.0, kernel(), 1e14, Mixer("attention", 1, 1, 1, 0), 1.0, 800.0, 0.0, 0.0)
+    prefill = Load(1.0, 600.0, 300.0, False, prefix=300.0)
+    assert pass_bound(program(core), prefill) == pytest.approx(2 * 900 * 800 / 1e12)
+    # A megabyte of weights comes on top.
+    assert pass_bound(program(core, matrix(launches=3.0)), Load(1.0, 1.0, 899.0, True)) == pytest.approx(
+        2 * 900 * 800 / 1e12 + 3e-6
+    )
+    # Two of eight experts of a megabyte, however many tokens.
+    experts = GroupedGemm("experts", 1.0, kernel(), 1e20, 8, 2, 1e6, 1000.0, 500.0, 8.0, 1)
+    assert pass_bound(program(experts), MANY) == pytest.approx(2e-6)
+    assert pass_time(program(experts), MANY).bytes_moved > 7e6
 
 
 def test_sums_of_operators_bound_a_pass_not_single_ones():

@@ -53,6 +53,11 @@ def test_matrices_of_a_rank():
     assert {op.bits for op in operators(plan(weights="fp8")).values() if hasattr(op, "bits")} == {8, 16}
 
 
+def test_copies_of_a_matrix_are_launches():
+    twice = replace(DENSE_LAYER, matrices=(replace(DENSE_MATRICES[0], copies=3),))
+    assert operators(plan(model(LayerGroup(twice, 4))))["gate_up_proj"].launches == 12
+
+
 def test_rates_are_those_of_the_format():
     assert operators(plan(weights="fp8"))["o_proj"].peak_flops == 2e14
     assert operators(plan(weights="fp8"))["lm_head"].peak_flops == 1e14

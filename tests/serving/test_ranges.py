@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from infer_cost.hardware_specs.catalog import hardware
+from infer_cost.hardware_specs.efficiency import kernel_model
 from infer_cost.model_specs.architecture import LayerGroup, Mixer
 from infer_cost.serving import ranges
 from infer_cost.serving.ranges import rate_range, spreads, time_range, traits
@@ -64,6 +66,8 @@ def test_a_model_of_15_billion_weights_is_not_small():
 
 def test_formats_and_generations():
     assert [traits(toy(weights=weights))["4-bit weights"] for weights in ("nvfp4", "fp8", "bf16")] == [1, 0, 0]
+    # Five bits and a half are no four.
+    assert traits(toy(weights="q5_k_m"))["4-bit weights"] == 0
     hopper, other = traits(toy(machine=on("Hopper"))), traits(toy(machine=on("CDNA 3")))
     assert (hopper["hopper"], hopper["cdna"]) == (1, 0)
     assert (other["hopper"], other["cdna"]) == (0, 1)
@@ -101,6 +105,10 @@ def test_engines():
 
 def test_an_unseen_generation_is_as_far_as_its_kernels():
     assert traits(toy(machine=on("Hopper")))["unseen generation"] == 0
+    # Kernels of this chip were timed, served on it was nothing.
+    timed = hardware("l40s")
+    assert kernel_model(timed.accelerator, "gemm", "bf16").level == "chip"
+    assert traits(toy(machine=timed))["unseen generation"] == 1
     # No kernel of this vendor was ever timed.
     assert traits(toy(machine=on("none")))["unseen generation"] == 1.5
     with_vendor = replace(on("none"), accelerator=replace(CHIP, architecture="none", vendor="NVIDIA"))

@@ -59,6 +59,11 @@ def test_pools_that_cannot_be(options, field, allowed):
     assert (caught.value.field, caught.value.allowed) == (field, allowed)
 
 
+def test_the_sum_of_the_pools_is_said():
+    with pytest.raises(InputError, match="prefill_gpus 2 and decode_gpus 4 are 6, not 7"):
+        toy(**POOLS, gpus=7)
+
+
 def test_what_does_not_fit_is_refused_unless_it_is_asked_later():
     with pytest.raises(CannotBeMetError, match="context window"):
         toy(input_tokens=4000, output_tokens=97)
@@ -101,8 +106,12 @@ def test_a_gpu_hour():
     assert gpu_price(MACHINE, 0.0).usd_per_hour == 0
     assert gpu_price(MACHINE, 5.0, "owned").tier == "yours"
     assert gpu_price(replace(MACHINE, prices=())) is None
-    with pytest.raises(UnknownNameError, match="price tier"):
+    with pytest.raises(UnknownNameError, match="price tier") as caught:
         gpu_price(MACHINE, tier="rented")
+    assert caught.value.hint.endswith("known: spot, owned; or --price-per-gpu-hour")
+    with pytest.raises(UnknownNameError) as caught:
+        gpu_price(replace(MACHINE, prices=()), tier="rented")
+    assert caught.value.hint == "known: none; or --price-per-gpu-hour"
     with pytest.raises(InputError):
         gpu_price(MACHINE, -1.0)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from infer_cost.model_specs.architecture import Matrix, Mixer
 from infer_cost.serving.shards import kv_shards, local_elements, local_shape
 from tests.serving.support import GQA, MOE_MATRICES, plan
@@ -22,6 +24,8 @@ def test_kv_heads_shrink_to_one_and_no_further():
     assert local_shape(qkv, GQA, 2) == (1000, 400 + 200)
     assert local_shape(qkv, GQA, 4) == (1000, 200 + 200)
     assert local_shape(qkv, GQA, 8) == (1000, 100 + 200)
+    one = Matrix("qkv", 1000, 1000, "attention", "kv")
+    assert local_shape(one, replace(GQA, kv_heads=1), 4) == (1000, 200 + 200)
 
 
 def test_a_projection_that_holds_only_keys_and_values():
