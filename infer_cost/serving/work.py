@@ -51,8 +51,8 @@ def _mixing_flops(mixer: Mixer, new: Value, cached: Value, steps: Value) -> Valu
         return STATE_FLOPS * mixer.state_elements * (new + steps)
     if mixer.kind == "none":
         return 0.0
-    # The context grows by a token a step, so the mean step stands for all of them.
-    held = new + cached + steps / 2.0
+    # The first step finds the prompt and each one leaves a token, so the mean step stands for all of them.
+    held = new + cached + (steps - 1.0) / 2.0
     read = mixer.heads * (mixer.score_dim + mixer.value_dim) * seen_pairs(new, cached, mixer)
     step = mixer.heads * (mixer.decode_score_dim + mixer.decode_value_dim) * seen_pairs(1.0, held, mixer)
     indexed = index_pairs(new, cached, mixer) + steps * index_pairs(1.0, held, mixer)

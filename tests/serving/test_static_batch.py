@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from infer_cost.serving.operators import Attention
 from infer_cost.serving.static_batch import static_state
 from infer_cost.serving.steady import Requests
-from tests.serving.support import compiled, engine, matrix, plan, program
+from tests.serving.support import GQA, compiled, engine, kernel, matrix, plan, program
 
 
 def toy(**cut):
@@ -54,6 +55,19 @@ def test_cached_tokens_leave_room_for_more_prompts():
     found = static_state(toy(), Requests(500, 101, 400, 10))
     assert found.ttft_s == pytest.approx(prefill(10, 100))
     assert found.residence_s == pytest.approx(prefill(10, 100) + 100 * step(10))
+
+
+def test_a_cached_prefix_is_read():
+    # 300 found, 100 new, ten at once: pairs of 3,200 FLOPs; 400 tokens of 800 bytes; 8 heads of 200 elements a query.
+    core = Attention("attention", 1.0, kernel(), 1e14, GQA, 8.0, 800.0, 0.0, 0.0)
+    loop = compiled(program(core), program(matrix()), plan())
+    each = (100 * 300 + 100 * 101 / 2) * 3200 / 1e14 + (400 * 800 + 100 * 3200) / 1e12
+    found = static_state(loop, Requests(400, 101, 300, 10))
+    assert found.ttft_s == pytest.approx(10 * each)
+    assert found.prefill.total_s == pytest.approx(each)
+    assert static_state(loop, Requests(400, 101, 300, 10), frozenset({"prefix"})).ttft_s == pytest.approx(
+        10 * (each - 300 * 800 / 1e12)
+    )
 
 
 def test_data_ranks_take_their_share():

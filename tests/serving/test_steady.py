@@ -130,6 +130,8 @@ def test_an_arrival_waits_for_half_a_step_and_the_prefills_before_it():
     # On two ranks eight each; four prompts in a pass make four passes of 16, three of them the others'.
     halved = mean_wait(toy(crowding=0.3, dp=2), 16.0, 2e-3, 10e-3, 0.5e-3, 100.0)
     assert halved == pytest.approx(5e-3 + prefills_ahead(0.3, 7.0, share / 2) * 2e-3)
+    # All four come in the same pass.
+    assert mean_wait(loop, 4.0, 2e-3, 10e-3, 0.5e-3, 100.0, 4.0) == pytest.approx(5e-3)
     packed = mean_wait(loop, 16.0, 2e-3, 10e-3, 0.5e-3, 100.0, 4.0)
     assert packed == pytest.approx(5e-3 + prefills_ahead(0.3, 3.0, share) * 8e-3)
 
