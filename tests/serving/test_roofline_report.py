@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from infer_cost.errors import InputError
@@ -50,6 +52,11 @@ def test_limits_and_the_steps_that_lead_to_them():
     assert named["optimal batch"].value == found.optimal_batch
     assert named["critical context"].value == found.critical_context_tokens
     assert named["ridge point"].value == 100
+    # Numbers of the model say what they were counted from.
+    counted = [each.source for each in named["T_compute"].inputs if each.name == "active_parameters"]
+    assert counted == ["counted from config.json"]
+    sourced = roofline_report(replace(model(), source="a card"), MACHINE, **TOY)
+    assert "counted from a card" in {each.source for step in sourced.steps for each in step.inputs}
     # No batch helps beyond the critical context.
     beyond = toy(context=int(found.critical_context_tokens) + 100)
     assert beyond.optimal_batch is None
