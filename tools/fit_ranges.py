@@ -32,7 +32,7 @@ from infer_cost.serving.ranges import traits
 ROOT = Path(__file__).parents[1]
 LEFT_OUT = ROOT / "fits" / "engines" / "left_out.csv"
 OUTPUT = ROOT / "infer_cost" / "serving" / "ranges.csv"
-COVERAGE = 0.8
+COVERAGE = 0.81  # a little more than is promised, so that groups of 30 rows scatter around it without falling short
 LABELS: dict[str, Callable[[Measurement], object]] = {
     "curve": lambda row: row.curve,
     "model": lambda row: row.model,
@@ -49,7 +49,7 @@ def log_errors(rows: Sequence[Measurement], fits: dict[tuple[str, str], Array]) 
 
     def profile(row: Measurement, engine: EngineProfile) -> EngineProfile:
         constants = engines.constants_for(fits, engines.group_of(row))
-        return replace(engine, **dict(zip(engines.FITTED, constants.tolist(), strict=True)))
+        return replace(engine, **{**dict(zip(engines.FITTED, constants.tolist(), strict=True)), **engine.own})
 
     found = {}
     for row in rows:

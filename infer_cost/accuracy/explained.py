@@ -7,10 +7,13 @@ from dataclasses import dataclass
 
 from infer_cost.accuracy.measurements import Measurement
 from infer_cost.accuracy.predictions import POWER_SHARE, Prediction, asked_of
+from infer_cost.accuracy.run_effects import effects_of
+from infer_cost.accuracy.runs import run_of
 from infer_cost.accuracy.validation import GroupErrors, Validation
 from infer_cost.hardware_specs.generations import architecture_group
 from infer_cost.serving.deployment import Deployment
 from infer_cost.serving.engines.constants import constants_of, nearest_constants
+from infer_cost.serving.estimate import state_of
 from infer_cost.serving.ladder import Ladder, ladder
 from infer_cost.steps import Chain, Input, Step
 
@@ -87,15 +90,29 @@ def _row(row: Measurement | None, predictions: Sequence[Prediction]) -> Chain:
     if row is None:
         return Chain("no row was predicted", ())
     steps: list[Step] = []
+    added = _added(row)
     for one in predictions:
         unit = "s" if one.metric.endswith("_s") and "per" not in one.metric else "token/s"
         unit = "W" if one.metric.endswith("_w") else unit
         read = ", ".join(filter(None, [row.source or "your table", row.date]))
         measured = Input(f"{one.metric} measured", one.measured, unit, f"row {row.id}: {read}")
-        equation = _EQUATIONS.get(one.metric, "expected, as above")
+        equation = _EQUATIONS.get(one.metric, "expected, as above, and what the run adds")
+        if one.metric in added:
+            what = "all users at once, equal lengths, the client's part"
+            steps.append(Step(f"{one.metric}: what the run adds", what, added[one.metric], "s"))
         steps.append(Step(f"{one.metric} predicted", equation, one.predicted, unit, (measured,)))
         steps.append(Step(f"its error e, {one.metric}", "predicted / measured − 1", one.error, "ratio"))
     return Chain(f"row {row.id}: {row.model} on {row.gpus} x {row.hardware}", tuple(steps))
+
+
+def _added(row: Measurement) -> dict[str, float]:
+    """What the way in which a row was measured adds to the steady state's times."""
+    if row.static_batch:
+        return {}
+    question = asked_of(row)
+    run = run_of(row, question.deployment.engine.id)
+    found = effects_of(run, question, state_of(question), median=row.statistic == "median")
+    return {"ttft_s": float(found.ttft_s), "tpot_s": float(found.tpot_s)}
 
 
 def _errors(group: GroupErrors) -> Iterator[Step]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 
 from infer_cost.accuracy.measurements import Measurement
 from infer_cost.accuracy.questions import question_of, replicas_of
+from infer_cost.accuracy.run_effects import effects_of
+from infer_cost.accuracy.runs import Run, run_of
 from infer_cost.errors import InferCostError
 from infer_cost.serving.budget import sequences_that_run
 from infer_cost.serving.engines import EngineProfile
@@ -134,10 +136,12 @@ def ranges_of(question: Scenario, row: Measurement) -> Mapping[str, Range]:
     state = static_state(question.engine, load) if row.static_batch else state_of(question)
     width = spreads(question, static=row.static_batch)
     steps = requests.output_tokens - 1
-    ttft = time_range(state.prefill_bound_s, state.ttft_s, width.ttft)
-    tpot = time_range(state.token_bound_s, state.tpot_s, width.tpot)
+    run = run_of(row, question.deployment.engine.id)
+    effects = effects_of(run, question, state, median=row.statistic == "median")
+    ttft = time_range(state.prefill_bound_s, state.ttft_s + effects.ttft_s, width.ttft)
+    tpot = time_range(state.token_bound_s, state.tpot_s + effects.tpot_s, width.tpot)
     gpus = question.gpus * replicas_of(row)
-    produced = requests.output_tokens * requests.concurrency / question.gpus * whole_run_share(row)
+    produced = requests.output_tokens * requests.concurrency / question.gpus * whole_run_share(row, run)
     fastest = ttft.bound + steps * tpot.bound
     rate = rate_range(produced / fastest, produced / state.residence_s, width.throughput)
     both = (requests.input_tokens + requests.output_tokens) / requests.output_tokens
@@ -162,13 +166,17 @@ POWER_SHARE = 0.8
 """Power drawn over what the machine is provisioned for; an assumption, few tables give it."""
 
 
-def whole_run_share(row: Measurement) -> float:
+def whole_run_share(row: Measurement, run: Run) -> float:
     """Return the rate over a whole benchmark run over that of its steady state.
 
     A run starts and ends with fewer requests in flight. Where a table gives the run's tokens over its duration, its
     own times to first token and per token say by how much (Little's law): 2.6 % with one pool, 5.3 % with two, at the
-    median.
+    median. A run of few requests a user, whose outputs end by themselves, goes on for about another request's time
+    while users have nothing left to ask.
     """
+    if run.requests is not None and row.concurrency:
+        rounds = run.requests / row.concurrency
+        return rounds / (rounds + 1.0)
     if row.statistic != "median":
         return 1.0
     return 0.947 if row.disaggregated else 0.974

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from infer_cost.accuracy.measurements import Measurement, Pool
+from infer_cost.accuracy.runs import drafts_of, run_of, split_of
 from infer_cost.errors import InferCostError
 from infer_cost.hardware_specs.catalog import hardware as find_hardware
 from infer_cost.model_specs.catalog import model as find_model
@@ -19,9 +20,8 @@ from infer_cost.serving.scenario import Scenario, scenario
 REFERENCE_YEAR = 2026.42
 """When the engine versions that the profiles describe were current: mid-2026."""
 
-UNSTATED_DRAFTS = 3
-UNSTATED_ACCEPTANCE = {"trtllm": 0.62, "sglang": 0.53}
-"""What rows draft and accept that only say "mtp", by engine; the acceptance is fitted on all of them (120 rows)."""
+UNSTATED_ACCEPTANCE = {"trtllm": 0.62, "sglang": 0.55}
+"""What rows accept that only say "mtp", by engine; fitted on all of them (120 rows)."""
 
 VERSION_YEARS = {
     "1.0.0rc3": 2025.6,
@@ -34,10 +34,9 @@ VERSION_YEARS = {
     "0.15": 2026.1,
     "0.18": 2026.2,
     "0.19": 2026.3,
-    "1.8.0": 2025.3,
 }
 """Release dates of engine versions, for rows that have no date (one source: the projects' release lists;
-recalled)."""
+recalled). NIM 1.8 isn't among them: it runs engines that were compiled ahead, whose overheads had come down before."""
 
 MACHINES = {"gh200": "gh200-96gb"}
 FORMATS = {"EXL2 2.5 bpw": "q2_k", "EXL2 3.0 bpw": "q3_k_s", "EXL2 4.0 bpw": "q4_0", "EXL2 5.0 bpw": "q5_k_s"}
@@ -66,7 +65,7 @@ def profile_of(row: Measurement) -> EngineProfile:
 
 def age_of(row: Measurement) -> float:
     """Years before the reference that the row's engine version is from; 0 when nothing says."""
-    version = row.engine_version.removeprefix("NIM ")
+    version = row.engine_version
     year = year_of(row.date)
     if year is None:
         year = next((y for name, y in VERSION_YEARS.items() if version.startswith(name)), REFERENCE_YEAR)
@@ -94,16 +93,19 @@ def question_of(
     """Return the scenario of a row.
 
     Lengths that are means of many requests are rounded. A concurrency that is missing becomes the
-    sequences that the memory holds: every request was queued at once.
+    sequences that the memory holds: every request was queued at once. What the benchmark's scripts say of the run
+    (:mod:`infer_cost.accuracy.runs`) takes the place of the engine's defaults.
 
     Raises
     ------
     InferCostError
         For a model or machine that no catalog knows, or a row that contradicts itself.
     """
+    engine = profile_of(row)
+    run = run_of(row, engine.id)
     load = {
-        "input_tokens": max(1, round(row.input_tokens or UNSTATED_INPUT)),
-        "output_tokens": max(1, round(row.output_tokens or UNSTATED_OUTPUT)),
+        "input_tokens": max(1, round((row.input_tokens or UNSTATED_INPUT) * run.length_share)),
+        "output_tokens": max(1, round((row.output_tokens or UNSTATED_OUTPUT) * run.length_share)),
         "concurrency": row.concurrency or 1,
     }
     options: dict[str, Any] = {**load, **speculation_of(row), "must_fit": must_fit}
@@ -115,14 +117,18 @@ def question_of(
         if replicas_of(row) == 1 and row.gpus > max(row.tp, row.dp) * row.pp:
             options |= {"tp": row.tp, "dp": row.gpus // row.tp // row.pp, "ep": row.gpus // row.pp}
         options["concurrency"] = max(1, round((row.concurrency or 1) / replicas_of(row)))
-    engine = profile_of(row)
     if profile is not None:
         engine = profile(row, engine)
+    engine = replace(
+        engine,
+        max_batched_tokens=run.server.max_batched_tokens or engine.max_batched_tokens,
+        admission_steps=engine.admission_steps + run.server.admission_steps,
+    )
     return _scenario(
         row.model,
         MACHINES.get(row.hardware, row.hardware),
         weights_of(row),
-        row.kv,
+        row.kv or run.server.kv,
         engine,
         tuple(sorted(options.items())),
     )
@@ -146,9 +152,12 @@ def replicas_of(row: Measurement) -> int:
 
 
 def pools_of(row: Measurement) -> tuple[Pool, Pool]:
-    """Return a disaggregated row's pools; half of the GPUs each where the row doesn't say."""
+    """Return a disaggregated row's pools; half of the GPUs each where neither the row nor its source says."""
     if row.prefill is not None and row.decode is not None:
         return row.prefill, row.decode
+    split = split_of(row)
+    if split is not None:
+        return Pool(split.prefill_gpus, row.tp, row.ep), Pool(split.decode_gpus, row.tp, row.ep)
     half = max(row.tp, row.gpus // 2 // row.tp * row.tp)
     return Pool(row.gpus - half, row.tp, row.ep), Pool(half, row.tp, row.ep)
 
@@ -201,6 +210,7 @@ def speculation_of(row: Measurement) -> dict[str, Any]:
     if name != method:
         options["draft_tokens"] = int(name[len(method) :])
     elif method == "mtp":
-        accepted = UNSTATED_ACCEPTANCE.get(profile_of(row).id, UNSTATED_ACCEPTANCE["sglang"])
-        options |= {"draft_tokens": UNSTATED_DRAFTS, "acceptance": accepted}
+        engine = profile_of(row).id
+        accepted = UNSTATED_ACCEPTANCE.get(engine, UNSTATED_ACCEPTANCE["sglang"])
+        options |= {"draft_tokens": drafts_of(row, engine), "acceptance": accepted}
     return options

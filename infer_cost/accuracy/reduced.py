@@ -15,13 +15,16 @@ from numpy.typing import NDArray
 
 from infer_cost.accuracy.measurements import Measurement
 from infer_cost.accuracy.questions import question_of
+from infer_cost.accuracy.run_effects import TOKENIZE_S, mean_over_median, start_ahead, synchronised_ahead
+from infer_cost.accuracy.runs import run_of
 from infer_cost.serving.budget import sequences_that_run
 from infer_cost.serving.engine_times import decode_load, prompts_in_a_pass
 from infer_cost.serving.engines import EngineProfile
+from infer_cost.serving.engines.profile import KERNEL_AGEING
 from infer_cost.serving.operators import Load
 from infer_cost.serving.passes import operator_times, transfer_time
 from infer_cost.serving.program import Program
-from infer_cost.serving.steady import CROWD_GROWTH, CROWD_LOAD
+from infer_cost.serving.steady import passes_ahead, prefills_ahead
 
 Array = NDArray[np.float64]
 
@@ -31,18 +34,17 @@ FITTED = (
     "floor_share",
     "latent_kernels_per_layer",
     "host_sequence_s",
-    "interference_share",
+    "prefill_factor",
     "yearly_gain",
     "host_request_s",
     "eager_layer_s",
-    "crowding",
 )
 # What an engine is expected to be before any of its rows is seen, and how far it may stray (one deviation).
-EXPECTED = np.array([1.0, 1.3, 0.75, 5.0, 4e-6, 0.95, 0.5, 25e-3, 0.8e-3, 0.25])
-STRAY = np.array([0.07, 0.3, 0.2, 4.0, 4e-6, 0.08, 0.2, 15e-3, 0.4e-3, 0.2])
+EXPECTED = np.array([1.0, 1.3, 0.75, 15.0, 4e-6, 1.0, 0.5, 8e-3, 0.5e-3])
+STRAY = np.array([0.07, 0.3, 0.2, 8.0, 4e-6, 0.1, 0.2, 8e-3, 0.4e-3])
 TPOT_SCATTER, TTFT_SCATTER = 0.05, 0.12
 PRIOR_WEIGHT = 1.5
-LEAST = np.array([0.25] * 9 + [0.0])  # of what is expected: what costs time costs some; arrivals may not crowd
+LEAST = 0.25  # of what is expected: what costs time costs some
 
 
 @dataclass(frozen=True)
@@ -64,13 +66,27 @@ class Features:
 
     decode: Pass
     prefill: Pass
-    """With one prompt."""
+    """With one prompt, on every rank when the others are busy too."""
     packed: Pass
     """With as many prompts as the token budget holds."""
     most: float
     """Prompts in a packed pass."""
     together: float
     """Prompts that share a pass."""
+    ahead: float
+    """Prefills before an arriving request in the steady state."""
+    started: float
+    """More of them because of how the run was started and how equal its lengths are, as full passes."""
+    synchronised: float
+    """The same, as passes of one request."""
+    passes: float
+    """Passes that those ahead fill."""
+    median: float
+    """Share of the wait for them that the median doesn't have, where that is what was measured."""
+    admission: float
+    """Steps until the scheduler takes a request in."""
+    tokenizing: float
+    """Seconds."""
     chunks: float
     layers: float
     sequences: float
@@ -80,7 +96,8 @@ class Features:
     age: float
     host_step: float
     queued: float
-    """1 where some requests wait for room in the cache: their time to first token isn't the fit's business."""
+    """1 where the time to first token isn't the fit's business: some requests wait for room in the cache, or equal
+    requests and an engine whose prefills stop its decodes keep in step, in waves that aren't modelled."""
 
 
 def reduce_pass(program: Program, load: Load, latent_layers: float) -> Pass:
@@ -113,6 +130,7 @@ def neutral(_row: Measurement, engine: EngineProfile) -> EngineProfile:
         kernel_factor=1.0,
         expert_prefill_factor=1.0,
         floor_share=1.0,
+        prefill_factor=1.0,
         latent_kernels_per_layer=0.0,
         yearly_gain=0.0,
         eager_layer_s=0.0,
@@ -131,22 +149,37 @@ def features_of(row: Measurement) -> Features:
     most = float(prompts_in_a_pass(engine, float(requests.input_tokens)))
     chunks = max(1.0, float(np.ceil(requests.input_tokens / plan.max_batched_tokens)))
     size = requests.input_tokens / chunks
-    prefill, packed = (Load(prompts, size, size * (chunks - 1) / 2, False, 1) for prompts in (1.0, most))
+    ranks = plan.parallel.dp if running > plan.parallel.dp else 1
+    prefill, packed = (Load(prompts, size, size * (chunks - 1) / 2, False, ranks) for prompts in (1.0, most))
     decode = decode_load(engine, running, requests.input_tokens + requests.output_tokens / 2)
+    sequences = max(running / plan.parallel.dp, 1.0)
+    run = run_of(row, plan.engine.id)
+    ahead = float(prefills_ahead(sequences, steps, plan.max_batched_tokens / requests.input_tokens))
+    median = row.statistic == "median"
+    in_waves = run.synchronised and plan.engine.prefill == "blocking"
+    started = 0.0 if median or run.rounds is None else float(start_ahead(sequences, most, run.rounds))
+    synchronised = float(synchronised_ahead(sequences) - ahead) if run.synchronised and not median else 0.0
     return Features(
         decode=reduce_pass(engine.decode, decode, latent),
         prefill=reduce_pass(engine.prefill, prefill, latent),
         packed=reduce_pass(engine.prefill, packed, latent),
         most=most,
-        together=min(max(running / plan.parallel.dp / steps, 1.0), most),
+        together=min(max(sequences / steps, 1.0), most),
+        ahead=ahead,
+        started=started,
+        synchronised=synchronised,
+        passes=float(passes_ahead(ahead, most)),
+        median=float(mean_over_median(1.0, sequences / steps)) if median and run.rounds is not None else 0.0,
+        admission=plan.engine.admission_steps if sequences > 1 else 0.0,
+        tokenizing=TOKENIZE_S * requests.input_tokens,
         chunks=chunks,
         layers=float(plan.model.layers),
-        sequences=max(running / plan.parallel.dp, 1.0),
+        sequences=sequences,
         stages=float(plan.parallel.pp),
         steps=steps,
         age=plan.engine.age_years,
         host_step=plan.engine.host_step_s,
-        queued=float(running < 0.99 * requests.concurrency),
+        queued=float(running < 0.99 * requests.concurrency or in_waves),
     )
 
 
@@ -180,19 +213,20 @@ def _columns(items: Sequence[Pass] | Sequence[Features], skip: Sequence[str] = (
 
 def predict(constants: Array, table: Table) -> tuple[Array, Array]:
     """Return TPOT and TTFT of the reduced model."""
-    kernel, experts, share, latent, sequence, interference, gain, request, eager, crowding = constants
+    kernel, experts, share, latent, sequence, prefilling, gain, request, eager = constants
     o = table.other
     overhead = np.exp(gain * o["age"])
+    kernels = kernel * overhead**KERNEL_AGEING
 
-    def gpu(p: dict[str, Array]) -> Array:
+    def gpu(p: dict[str, Array], factor: float = 1.0) -> Array:
         floors = p["floors"] + latent * p["latent_floor"]
         busy = p["busy"] + latent * p["latent_busy"]
-        return np.asarray(share * overhead * floors + kernel * busy + p["transfers"])
+        return np.asarray(share * overhead * floors + factor * kernels * busy + p["transfers"])
 
     launching = eager * overhead * o["layers"]
 
     def prefill(p: dict[str, Array]) -> Array:
-        running = gpu(p) + kernel * (experts - 1.0) * p["experts"]
+        running = gpu(p, prefilling) + prefilling * kernels * (experts - 1.0) * p["experts"]
         return np.asarray(o["chunks"] * (running**4 + launching**4) ** 0.25 / o["stages"])
 
     single = prefill(table.prefill)
@@ -200,13 +234,11 @@ def predict(constants: Array, table: Table) -> tuple[Array, Array]:
     own = single + (o["together"] - 1.0) * each
     occupancy = own / o["together"]
     step = gpu(table.decode) + overhead * (o["host_step"] + sequence * o["sequences"])
-    others = o["sequences"] - 1.0
-    lost = interference * others * occupancy / o["steps"]
-    busy = o["sequences"] * occupancy / (o["steps"] * (step + lost) + occupancy)
-    passes = np.maximum(o["sequences"] / o["together"] - 1.0, 0.0)
-    ahead = np.minimum(crowding * passes**CROWD_GROWTH * np.minimum(busy, 1.0) ** CROWD_LOAD, passes)
-    wait = np.where(others > 0, step / 2 + ahead * own, 0.0)
-    return step + lost, request + wait + own
+    started = o["started"] * prefill(table.packed) / o["most"] + o["synchronised"] * occupancy
+    lost = (o["sequences"] - o["together"] - o["ahead"]) * occupancy - started
+    ahead = o["ahead"] * each + o["passes"] * (single - each)
+    wait = o["admission"] * step + (1.0 - o["median"]) * ahead + started
+    return step + lost / o["steps"], o["tokenizing"] + request + wait + own
 
 
 def errors(constants: Array, table: Table) -> tuple[Array, Array]:

@@ -194,6 +194,11 @@ def _assumptions(answer: Plans, traffic: Traffic) -> list[str]:
         said.append("nothing is promised about the first token, which may wait long; --ttft 2s promises it")
     elif promised == {"ttft"}:
         said.append("nothing is promised about the tokens after the first, which may be slow; --tpot 50ms promises it")
+    if len(best.pools) > 1 and "ttft" in promised:
+        said.append(
+            "two pools: first tokens of published runs take about twice as long as predicted; "
+            "--layout together plans without them"
+        )
     if any(dict(pool.candidate.settings).get("weights") for pool in best.pools):
         said.append(
             "weights in another format than the checkpoint's; whether the answers stay good enough is yours to test"

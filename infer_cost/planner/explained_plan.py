@@ -128,7 +128,8 @@ def _queue(pool: PoolPlan, plan: Plan) -> Iterator[Step]:
         served = Input("mean prefill E[S]", prefills.mean_occupancy_s, "s", "prefill, over the lengths of the traffic")
         yield Step("prefills' share of time ρ", busy, point.prefill_busy, "ratio", (served,))
     if decodes is not None and decodes.steps > 0:
-        lost = Input("share of a prefill that decodes lose, s", one.queue.interference, "ratio", "fitted, by engine")
+        origin = "all of it on the same engine, nothing in pools of their own"
+        lost = Input("share of a prefill that decodes lose, s", one.queue.interference, "ratio", origin)
         room = Input("requests that fit", decodes.capacity, "request", "memory plan: KV cache over a request's")
         little = "L = rate · time that a request decodes"
         yield Step("decoding at once L", little, point.decoding, "request", (lost, room), "little_law")

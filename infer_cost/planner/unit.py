@@ -67,11 +67,10 @@ class Curves:
 
     def unit(self, role: Role) -> Unit:
         """The engine in a role."""
-        share = self.candidate.engine.deployment.engine.interference_share
         made = queue(
             self.prefills if role != "decode" else None,
             self.decodes if role != "prefill" else None,
-            share if role == "both" else 0.0,
+            1.0 if role == "both" else 0.0,
         )
         return Unit(self.candidate, role, made)
 

@@ -59,7 +59,7 @@ def budget(plan: Deployment) -> Budget:
     widest = max(
         (
             max(group.layer.ffn.width, group.layer.ffn.shared_width) / parallel.tp
-            + group.layer.ffn.experts_per_token * group.layer.ffn.expert_width * parallel.dp / parallel.tp
+            + group.layer.ffn.experts_per_token * group.layer.ffn.expert_width / parallel.tp
             for group in model.groups
         ),
         default=0.0,

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from infer_cost.hardware_specs.efficiency.collectives import collective_model, collective_time
 from infer_cost.model_specs.kv import element_bytes, kv_bytes_per_sequence, state_bytes_per_sequence
-from infer_cost.roofline.dispatch import Value, maximum, minimum
+from infer_cost.roofline.dispatch import Value, maximum, minimum, where
 from infer_cost.serving.budget import sequences_that_run
 from infer_cost.serving.engine_times import packed_prefill_time, prefill_time, prompts_in_a_pass, token_time
 from infer_cost.serving.passes import NOTHING, Cause
 from infer_cost.serving.program import slowest_link
 from infer_cost.serving.scenario import Pool
-from infer_cost.serving.steady import Requests, SteadyState, prefills_ahead
+from infer_cost.serving.steady import Requests, SteadyState
 
-_ROUNDS = 12
-"""Rounds of the fixed point; it contracts by more than half each time."""
+MOST_BUSY = 0.98
+"""Load of the prefill pool up to which its queue is that of independent arrivals; beyond, what is in flight decides."""
+_ROUNDS = 16
+"""Rounds of the fixed point, enough for four digits however steep the queue is."""
 
 
 def share_a_domain(prefill: Pool, decode: Pool) -> bool:
@@ -72,6 +74,8 @@ def disaggregated_state(
     # Seconds of a prefill engine that a prompt takes when others wait and share its passes.
     packed = packed_prefill_time(front, new, cached, together, without, ranks=ranks) / (together * float(ranks))
     wait: Value = 0.0
+    pace: Value = 0.5
+    missed: Value = 0.0
     token = token_time(back, decoding / decode.instances, requests.mean_context, without, bounds=bounds)
     residence = _sum(admission, first.passes.total_s, transfer, requests.decode_steps * token.total_s)
     for _ in range(_ROUNDS):
@@ -80,11 +84,17 @@ def disaggregated_state(
         served = requests.decode_steps * token.total_s
         service = _sum(admission, first.passes.total_s, transfer, served)
         fastest = servers / packed
-        rate = minimum(flight / (service + wait), fastest, capacity / maximum(served, 1e-12))
-        # What the slower pool can't take waits in front of it; below saturation, arrivals crowd.
+        most = minimum(fastest, capacity / maximum(served, 1e-12))
+        rate = minimum(flight / (service + wait), most)
+        # What the slower pool can't take waits in front of it; below saturation, as at any queue of equal services.
         others = maximum(flight / servers - 1.0, 0.0)
-        crowd = prefills_ahead(front.deployment.engine.crowding, others, rate / fastest) * packed
-        wait = maximum(flight / rate - service, crowd)
+        busy = minimum(rate / fastest, MOST_BUSY)
+        crowd = minimum(busy / (2.0 * (1.0 - busy)), others) * packed
+        # A busy queue answers a shorter wait with a much longer one: whenever it overshoots, go half as fast.
+        miss = maximum(flight / most - service, crowd) - wait
+        pace = where(miss * missed < 0.0, pace / 2.0, pace)
+        missed = miss
+        wait = wait + pace * miss
         decoding = maximum((decoding + minimum(rate * served, capacity)) / 2.0, 1.0)
         residence = service + wait
     if alone:

@@ -91,13 +91,13 @@ def _tpot(state: SteadyState) -> list[Step]:
     steps = pass_steps(state.token, float(state.token_bound_s))
     if state.draft_s:
         steps.append(draft_step(float(state.draft_s)))
-    others = "(B − 1)·t_prefill / (O − 1)"
+    others = "(B − 1 − n)·t_prefill / (O − 1)"
     return [*steps, Step("others' prefills", others, float(state.interference_s), "s")]
 
 
 def _ttft(state: SteadyState) -> list[Step]:
     steps = pass_steps(state.prefill, float(state.prefill_bound_s))
-    waiting = "admission, half a step, prefills ahead"
+    waiting = "request set up, steps under way, n·t_prefill ahead"
     steps.append(Step("waiting", waiting, float(state.wait_s), "s"))
     if state.capacity_wait_s:
         steps.append(Step("waiting for KV room", "(C − R)/R · residence", float(state.capacity_wait_s), "s"))

@@ -14,7 +14,7 @@ from infer_cost.serving.budget import sequences_that_run
 from infer_cost.serving.engine_times import prefill_time, token_time
 from infer_cost.serving.fit import require_fit
 from infer_cost.serving.scenario import Scenario, scenario
-from infer_cost.serving.steady import mean_wait
+from infer_cost.serving.steady import admission_wait, prefills_ahead
 
 MAX_TURNS = 1000
 
@@ -218,8 +218,14 @@ def _estimate(question: Scenario, classes: tuple[RequestClass, ...], requests: t
     token = float(token_time(engine, running, context).total_s)
     occupancy = _mean(shares, [float(one.occupancy_s) for one in prefills])
     others = max(running / plan.parallel.dp, 1.0) - 1.0
-    interference = others * occupancy * plan.engine.interference_share / mean_steps if _mean(shares, steps) else 0.0
-    wait = float(mean_wait(engine, running, occupancy, token, interference, mean_steps)) + plan.engine.host_request_s
+    room = plan.max_batched_tokens / _mean(shares, [one.input_tokens - one.cached_tokens for one in requests])
+    ahead = float(prefills_ahead(running / plan.parallel.dp, mean_steps, room))
+    interference = (others - ahead) * occupancy / mean_steps if _mean(shares, steps) else 0.0
+    admission = (
+        float(admission_wait(engine, running / plan.parallel.dp, token * min(mean_steps, 1.0)))
+        + plan.engine.host_request_s
+    )
+    wait = admission + ahead * occupancy
     tpot = token + interference
     alive = [wait + float(p.passes.total_s) + step * tpot for p, step in zip(prefills, steps, strict=True)]
     surplus = max(concurrency - running, 0.0) / running

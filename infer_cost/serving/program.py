@@ -66,7 +66,7 @@ def compile_program(deployment: Deployment, phase: Phase) -> Program:
         operators=tuple(_operators(deployment, phase)),
         transfers=tuple(_transfers(deployment)),
         memory_bandwidth=deployment.machine.accelerator.memory_bandwidth,
-        kernel_factor=engine.kernel_factor,
+        kernel_factor=engine.kernel_factor * engine.kernel_overhead * (1.0 if decode else engine.prefill_factor),
         floor_share=engine.floor_share * engine.overhead,
         host_step_s=engine.host_step_s * engine.overhead if decode else 0.0,
         host_sequence_s=engine.host_sequence_s * engine.overhead if decode else 0.0,

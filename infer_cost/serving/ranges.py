@@ -92,6 +92,7 @@ def traits(scenario: Scenario, *, static: bool = False) -> dict[str, float]:
         "cdna": group.startswith("cdna"),
         "4-bit weights": min(plan.weights.bits.values(), default=16.0) < 5,
         "two pools": scenario.decode_pool is not None,
+        "two pools, trtllm": scenario.decode_pool is not None and plan.engine.id == "trtllm",
         "speculative in one pool": plan.speculation is not None and scenario.decode_pool is None,
         "rack": plan.machine.scale_up_domain > 8,
         "small and dense": not latent and counts(plan.model).total < 15e9,

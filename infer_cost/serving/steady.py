@@ -21,9 +21,10 @@ from infer_cost.serving.engine_times import (
 )
 from infer_cost.serving.passes import NOTHING, Cause, PassTime
 
-CROWD_GROWTH = 0.8
-CROWD_LOAD = 0.15
-"""How the prefills ahead of an arrival grow with the requests that run, and with the prefills' share of time."""
+ARRIVALS_AHEAD = 4.2
+"""Prefills before an arriving request for each request that arrives in a step: those of the step that it misses and
+those that share its own. Measured in a simulation of closed loops whose lengths vary by a fifth
+(``tools/closed_loop.py``): 4.2 at any share of time that prefills take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,12 @@ class SteadyState:
     """Moving the prompt's cache from the prefill pool to the decode pool."""
     residence_s: Value
     gpus: int
+    ahead: Value = 0.0
+    """Prefills that an arriving request finds before it."""
+    ahead_s: Value = 0.0
+    """Seconds that it waits for them."""
+    occupancy_s: Value = 0.0
+    """Seconds of the engine that a prefill takes."""
 
     @property
     def ttft_s(self) -> Value:
@@ -96,11 +103,12 @@ def steady_state(
 ) -> SteadyState:
     """Steady state of one engine that prefills and decodes.
 
-    .. math:: TPOT = t_{decode}(B) + s (B - 1) \\frac{t_{prefill}}{O - 1}
+    .. math:: TPOT = t_{decode}(B) + (B - 1 - n) \\frac{t_{prefill}}{O - 1}
 
     Each running request's prefill stops (or shares the steps of) the decodes of the others, once in the ``O - 1``
-    tokens that these emit meanwhile; ``s`` is the share of its time that they lose. Data-parallel ranks prefill side
-    by side, pipeline stages overlap.
+    tokens that these emit meanwhile; the ``n`` that a request has waited for before its own, or that shared its pass,
+    are behind it then.
+    Data-parallel ranks prefill side by side, pipeline stages overlap.
 
     Parameters
     ----------
@@ -130,14 +138,16 @@ def steady_state(
     token = _token_of_running(engine, requests, capacity, without, bounds=bounds)
     steps = maximum(requests.decode_steps, 1.0)
     others = 0.0 if alone else maximum(running / ranks, 1.0) - 1.0
-    together = 1.0 if alone else maximum(running / ranks / steps, 1.0)
-    packing = _packing(engine, requests, prefill, together, without)
-    interference = others * packing.occupancy_s * deployment.engine.interference_share / steps
-    wait: Value = 0.0
+    ahead: Value = 0.0
+    admission: Value = 0.0
     if not alone:
-        each = packing.occupancy_s
-        wait = mean_wait(engine, running, each, token.total_s, interference, steps, packing.prompts)
-    wait = wait + packing.longer_s
+        room = float(deployment.max_batched_tokens) / requests.new_tokens
+        ahead = prefills_ahead(running / ranks, steps, room)
+        under_way = token.total_s * minimum(requests.decode_steps, 1.0)
+        admission = admission_wait(engine, running / ranks, under_way)
+    packing = _packing(engine, requests, prefill, 1.0 if alone else running, ahead, without)
+    interference = (others - ahead - packing.beside) * packing.occupancy_s / steps
+    wait = packing.ahead_s + packing.longer_s + admission
     if "host" not in without:
         wait = wait + deployment.engine.host_request_s
     alive = wait + prefill.passes.total_s + requests.decode_steps * (token.total_s + interference)
@@ -156,35 +166,54 @@ def steady_state(
         kv_transfer_s=0.0,
         residence_s=alive * (1.0 if alone else 1.0 + surplus),
         gpus=deployment.gpus,
+        ahead=ahead,
+        ahead_s=packing.ahead_s,
+        occupancy_s=packing.occupancy_s,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Packing:
-    """Prefill when several prompts arrive in a step: the engine's time for each, and how much longer each takes."""
+    """Prefills side by side: what each takes of the engine, how much longer than alone a request's own takes, and
+    how long those ahead of it take."""
 
-    prompts: Value
+    beside: Value
+    """Prompts that share a request's own pass."""
     occupancy_s: Value
     longer_s: Value
+    ahead_s: Value
 
 
 def _packing(
-    engine: CompiledEngine, requests: Requests, prefill: PrefillTime, together: Value, without: frozenset[Cause]
+    engine: CompiledEngine,
+    requests: Requests,
+    prefill: PrefillTime,
+    running: Value,
+    ahead: Value,
+    without: frozenset[Cause],
 ) -> _Packing:
     """Share a prefill pass between the prompts that arrive in one step, as far as the token budget holds them.
 
-    A pass's time is close to linear in its prompts, so the passes with one prompt and with a full budget give all
-    others; both depend on the lengths only, which keeps a grid of loads cheap.
+    Data-parallel ranks fill their passes side by side. A pass's time is close to linear in its prompts, so the passes
+    with one prompt and with a full budget give all others; both depend on the lengths only, which keeps a grid of
+    loads cheap.
     """
-    if not is_array(together) and together <= 1.0:
-        return _Packing(1.0, prefill.occupancy_s, 0.0)
+    ranks = engine.deployment.parallel.dp
+    together = maximum(running / float(ranks) / maximum(requests.decode_steps, 1.0), 1.0)
+    if not is_array(together, ahead) and together <= 1.0 and ahead <= 1.0 and ranks == 1:
+        return _Packing(0.0, prefill.occupancy_s, 0.0, ahead * prefill.occupancy_s)
     new, cached = requests.new_tokens * 1.0, requests.cached_tokens * 1.0
     most = prompts_in_a_pass(engine, new)
-    full = packed_prefill_time(engine, new, cached, most, without)
-    each = where(most > 1.0, (full - prefill.occupancy_s) / maximum(most - 1.0, 1e-9), 0.0)
+    one = prefill.occupancy_s
+    if ranks > 1:
+        side_by_side = packed_prefill_time(engine, new, cached, 1.0, without, ranks=ranks)
+        one = where(running > float(ranks), side_by_side, one)
+    full = packed_prefill_time(engine, new, cached, most, without, ranks=ranks)
+    each = where(most > 1.0, (full - one) / maximum(most - 1.0, 1e-9), 0.0)
     prompts = minimum(together, most)
-    longer = (prompts - 1.0) * each
-    return _Packing(prompts, (prefill.occupancy_s + longer) / prompts, longer)
+    pass_s = one + (prompts - 1.0) * each
+    waited = ahead * each + passes_ahead(ahead, most) * (one - each)
+    return _Packing(prompts - 1.0, pass_s / prompts, pass_s - prefill.occupancy_s, waited)
 
 
 def _token_of_running(
@@ -209,35 +238,37 @@ def _token_of_running(
     return choose(free, token_time(engine, flight, context, without, bounds=bounds), full)
 
 
-def mean_wait(
-    engine: CompiledEngine,
-    running: Value,
-    occupancy: Value,
-    step: Value,
-    interference: Value,
-    steps: Value,
-    together: Value = 1.0,
-) -> Value:
-    """Mean wait of an arriving request: half of the step under way, and the prefills before it.
+def admission_wait(engine: CompiledEngine, sequences: Value, step: Value) -> Value:
+    """Time until the scheduler takes an arriving request in: the step under way and what it has launched already."""
+    return where(sequences > 1.0, engine.deployment.engine.admission_steps * step, 0.0)
 
-    .. math:: n = c (B/k - 1)^{0.8} u^{0.15}
 
-    In a closed loop requests that finish together arrive together, so an arrival meets far more than an independent
-    stream's ``u/(2(1 - u))`` prefills before it, ``u`` being the share of the engine's time that prefills take. The
-    exponents are fitted on all engines' published times to first token, ``c`` is the engine's crowding. Where ``k``
-    prompts come ``together`` in a step they share a pass, and passes are waited for.
+def prefills_ahead(sequences: Value, steps: Value, prompts: Value = 1.0) -> Value:
+    """Prefills that an arriving request finds before it, with ``sequences`` in the loop of ``steps`` tokens each.
+
+    .. math:: n = \\min(\\max(4.2 \\min(\\mu, \\sqrt\\mu), B - 1 - k (O - 1)), B - \\min(\\max(\\lambda, 1), k)),
+        \\quad \\lambda = B / (O - 1), \\mu = \\min(\\lambda, k)
+
+    Every step ends ``lambda`` requests, so as many arrive. As long as a step's pass has room for them (``k`` prompts),
+    few are ahead, however long a prefill takes: the others can't end while it lasts. Where more arrive than that, all
+    but those that decode wait. Those that share a request's own pass are never ahead of it.
+
+    >>> round(prefills_ahead(64.0, 921.0), 2), prefills_ahead(64.0, 1.0), prefills_ahead(1.0, 100.0)
+    (0.29, 62.0, 0.0)
+    >>> prefills_ahead(64.0, 1.0, 100.0)
+    0.0
     """
-    sequences = maximum(running / float(engine.deployment.parallel.dp), 1.0)
-    cycle = steps * (step + interference) + occupancy
-    passes = maximum(sequences / together - 1.0, 0.0)
-    ahead = prefills_ahead(engine.deployment.engine.crowding, passes, sequences * occupancy / cycle)
-    return where(sequences > 1.0, step / 2.0 + ahead * occupancy * together, 0.0)
+    arriving = sequences / steps
+    admitted = minimum(arriving, prompts)
+    crowd = ARRIVALS_AHEAD * minimum(admitted, admitted**0.5)
+    sharing = minimum(maximum(arriving, 1.0), maximum(prompts, 1.0))
+    return minimum(maximum(crowd, sequences - 1.0 - prompts * steps), maximum(sequences - sharing, 0.0))
 
 
-def prefills_ahead(crowding: Value, others: Value, share: Value) -> Value:
-    """Prefills that an arriving request finds before it, at most all the others'.
+def passes_ahead(ahead: Value, prompts: Value) -> Value:
+    """Passes that the prefills ahead fill, where one has room for so many ``prompts``; a part of one if fewer wait.
 
-    >>> round(prefills_ahead(0.2, 63.0, 0.2), 2)
-    4.32
+    >>> passes_ahead(0.5, 8.0), passes_ahead(3.0, 8.0), passes_ahead(12.0, 8.0), passes_ahead(3.0, 1.0)
+    (0.5, 1.0, 1.5, 3.0)
     """
-    return minimum(crowding * others**CROWD_GROWTH * minimum(share, 1.0) ** CROWD_LOAD, others)
+    return ahead / maximum(minimum(ahead, prompts), 1.0)

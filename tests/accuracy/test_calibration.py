@@ -54,7 +54,7 @@ def test_a_fit_finds_the_constants_that_made_the_data(llama: list[Measurement]) 
     features = [features_of(row) for row in llama]
     truth = constants_of(llama[0])
     truth[FITTED.index("floor_share")] *= 1.4
-    truth[FITTED.index("host_request_s")] *= 2
+    truth[FITTED.index("prefill_factor")] *= 1.25
     from infer_cost.accuracy.reduced import predict as reduced
 
     tpot, ttft = reduced(truth, Table(llama, features))
@@ -64,14 +64,14 @@ def test_a_fit_finds_the_constants_that_made_the_data(llama: list[Measurement]) 
     ]
     found = fit(Table(made, features), constants_of(llama[0]))
     assert found[FITTED.index("floor_share")] == pytest.approx(truth[FITTED.index("floor_share")], rel=0.1)
-    assert found[FITTED.index("host_request_s")] == pytest.approx(truth[FITTED.index("host_request_s")], rel=0.2)
+    assert found[FITTED.index("prefill_factor")] == pytest.approx(truth[FITTED.index("prefill_factor")], rel=0.05)
 
 
 def test_rows_of_a_dense_model_say_nothing_of_experts(llama: list[Measurement]) -> None:
     left = determined(constants_of(llama[0]), Table(llama, [features_of(row) for row in llama]))
     assert left[FITTED.index("expert_prefill_factor")] > 0.99
     assert left[FITTED.index("latent_kernels_per_layer")] > 0.99
-    assert left[FITTED.index("crowding")] < 0.5
+    assert left[FITTED.index("prefill_factor")] < 0.8
 
 
 def test_calibrating_a_slower_engine_pays(tmp_path: Path) -> None:

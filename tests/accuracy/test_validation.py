@@ -32,7 +32,10 @@ def serving() -> Validation:
 def left_out() -> dict[tuple[str, str], dict[str, float]]:
     with (ROOT / "fits" / "engines" / "left_out.csv").open() as file:
         rows = csv.DictReader(file)
-        return {(row["id"], row["metric"]): {k: float(row[k]) for k in ("curve", "model", "hardware")} for row in rows}
+        return {
+            (row["id"], row["metric"]): {k: float(row[k]) for k in ("curve", "model", "hardware", "engine")}
+            for row in rows
+        }
 
 
 @pytest.fixture(scope="module")
@@ -78,11 +81,12 @@ def errors(
 @pytest.mark.parametrize(
     ("metric", "name", "middle", "most"),
     [
-        ("tpot_s", "curve", 0.055, 0.18),
-        ("ttft_s", "curve", 0.165, 0.70),
-        ("output_tokens_per_s_per_gpu", "curve", 0.075, 0.30),
-        ("tpot_s", "model", 0.10, 0.33),
-        ("tpot_s", "hardware", 0.10, 0.30),
+        ("tpot_s", "curve", 0.05, 0.16),
+        ("ttft_s", "curve", 0.125, 0.55),
+        ("output_tokens_per_s_per_gpu", "curve", 0.07, 0.31),
+        ("tpot_s", "model", 0.10, 0.26),
+        ("tpot_s", "hardware", 0.09, 0.25),
+        ("tpot_s", "engine", 0.09, 0.25),
     ],
 )
 def test_errors_on_rows_left_out(left_out, rows, metric: str, name: str, middle: float, most: float) -> None:  # type: ignore[no-untyped-def]
@@ -111,9 +115,7 @@ def test_ranges_hold_four_fifths(left_out, rows) -> None:  # type: ignore[no-unt
     large = {key: fmean(found) for key, found in inside.items() if len(found) >= 30}
     for metric in ("ttft_s", "tpot_s", "output_tokens_per_s_per_gpu"):
         assert 0.77 <= large["all", "", metric] <= 0.85
-    wrong = {key: value for key, value in large.items() if not 0.70 <= value <= 0.94}
-    assert not wrong
-    assert sum(0.75 <= value <= 0.90 for value in large.values()) >= 0.9 * len(large)
+    assert not {key: value for key, value in large.items() if not 0.75 <= value <= 0.90}
 
 
 def test_the_published_tables_take_seconds() -> None:
@@ -137,7 +139,7 @@ def test_dense_models_in_static_batches_without_any_fit() -> None:
         if row.model in ("llama-2-7b", "gpt-j-6b") and row.engine == "TensorRT-LLM" and "l40s" in row.hardware
     ]
     found = [abs(p.error) for row in chosen for p in predict(row)[0] if p.metric.startswith("output")]
-    assert len(found) > 8 and median(found) < 0.08
+    assert len(found) > 8 and median(found) < 0.10
 
 
 def test_repeated_engines_of_a_row_share_the_load() -> None:

@@ -281,7 +281,10 @@ def test_a_validation(infer_cost: Run) -> None:
     assert row[f"{first['metric']} predicted"] == first["predicted"]
     assert row[f"its error e, {first['metric']}"] == pytest.approx(first["predicted"] / first["measured"] - 1)
     ladder = {"ttft_s": "time to first token", "tpot_s": "time per output token"}[first["metric"]]
-    assert told[f"the first row: {ladder}"]["expected"] == first["predicted"]
+    # The rows of this file are of a published run that begins with all users at once.
+    added = row[f"{first['metric']}: what the run adds"]
+    assert added > 0
+    assert told[f"the first row: {ladder}"]["expected"] + added == pytest.approx(first["predicted"], rel=1e-12)
     used = {item["name"]: item["value"] for item in line[0]["inputs"]}
     fitted = [c for c in report["fitted_constants"] if c["shared_by"].endswith("vllm on hopper")]
     assert used == {f"{c['name']} of vllm": c["value"] for c in fitted}

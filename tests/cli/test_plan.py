@@ -21,7 +21,8 @@ def test_a_chat_service(infer_cost: Run) -> None:
     assert answer.code == 0 and answer.err == ""
     assert "Why:" in answer.out and "binds on" in answer.out and "runner-up" in answer.out
     assert "What would change the choice:" in answer.out
-    assert "vllm serve meta-llama/" in answer.out and "infer-cost estimate llama-3.1-70b" in answer.out
+    assert "vllm serve meta-llama/" in answer.out
+    assert "infer-cost estimate llama-3.1-70b" in infer_cost(f"{CHAT} --layout together").out
 
 
 def test_its_document(infer_cost: Run) -> None:
@@ -46,6 +47,12 @@ ONE_PROMISE = "plan llama-3.1-70b --hardware h100-sxm,h200-sxm --requests 10/s"
 def test_what_nothing_is_promised_about_is_said(infer_cost: Run, promise: str, open_: str) -> None:
     assumed = " ".join(infer_cost(f"{ONE_PROMISE} {promise}").out.partition("Assumed:")[2].split())
     assert f"nothing is promised about the {open_}" in assumed
+
+
+def test_how_far_to_trust_two_pools_is_said(infer_cost: Run) -> None:
+    said = "first tokens of published runs"
+    assert said in " ".join(infer_cost(f"{CHAT} --layout apart").out.split())
+    assert said not in " ".join(infer_cost(f"{CHAT} --layout together").out.split())
 
 
 def test_plans_of_two_pools_are_told_apart_on_a_narrow_terminal(infer_cost: Run) -> None:

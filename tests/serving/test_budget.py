@@ -92,6 +92,21 @@ def test_activations_of_experts():
     assert budget(plan(mixed)).activations == budget(plan()).activations
 
 
+def test_a_rank_of_several_takes_its_share_of_expert_tokens():
+    # Two data-parallel ranks send 2 · 1,000 tokens to twice as many GPUs: each gets 1,000 tokens' two experts of 500
+    # over its tensor ranks, beside the shared 300, as if alone.
+    mixture = model(LayerGroup(MOE_LAYER, 4))
+    one = 1000 * (4000 + 3 * 1300) * 2 + 64 * 10_000 * 4
+    assert budget(plan(mixture, dp=2, ep=2)).activations == pytest.approx(one)
+    assert budget(plan(mixture, dp=4, ep=4)).activations == pytest.approx(one)
+    two = 1000 * (4000 + 3 * 650) * 2 + 64 * 5000 * 4
+    assert budget(plan(mixture, tp=2, dp=2, ep=4)).activations == pytest.approx(two)
+    # What is saved is room for the cache: eight experts of 1.5 million weights on two ranks, attention on both.
+    left = budget(plan(mixture, dp=2, ep=2)).kv
+    weights = 2 * (4 * (2e6 + 8000 + 6e6 + 2000 + 400) + 20e6 + 1000)
+    assert left == pytest.approx(0.9e9 - 1e8 - one - weights)
+
+
 def test_no_more_tokens_than_the_window():
     short = budget(plan(max_model_len=40)).activations
     assert short == pytest.approx(40 * 16_000 * 2 + 40 * 10_000 * 4)

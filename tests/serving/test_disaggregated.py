@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -70,7 +71,7 @@ def test_the_slower_of_two_machines_links_decides():
 
 
 def test_one_request_passes_through_both():
-    front, back = pool(2, profile=engine(crowding=1.0)), pool(3, profile=engine(host_request_s=5e-3))
+    front, back = pool(2), pool(3, profile=engine(host_request_s=5e-3))
     found = disaggregated_state(front, back, Requests(500, 101, 0, 1))
     moved = kv_transfer_time(front, back, 500.0)
     assert found.wait_s == pytest.approx(5e-3)
@@ -142,31 +143,75 @@ def test_a_small_decode_pool_makes_requests_wait():
     assert found.residence_s == pytest.approx(found.ttft_s + 100 * found.tpot_s, rel=1e-6)
 
 
-def test_crowding_shows_before_saturation():
-    question = Requests(500, 51, 0, 8)
-    fronts = [pool(2, profile=engine(crowding=crowding), prefill_launches=20.0) for crowding in (0.0, 0.5)]
-    calm, crowded = (disaggregated_state(front, pool(4), question) for front in fronts)
-    assert calm.wait_s == pytest.approx(0.0, abs=1e-6)
-    # At most the three others of its engine.
-    assert 0 < crowded.wait_s <= 3 * 20 * prefill(1, 500)
+def test_a_busy_prefill_pool_is_a_queue():
+    # Prefills of 20 launches, one prompt of 1,000 tokens in a pass; eight users of 51 tokens.
+    front, each = pool(2, prefill_launches=20.0), 20 * prefill(1, 1000)
+    found = disaggregated_state(front, pool(4), Requests(1000, 51, 0, 8))
+    busy = 8 / found.residence_s * each / 2
+    assert 0 < busy < 0.5
+    # As in front of any server of equal services: half the share that is busy over the share that isn't.
+    assert found.wait_s == pytest.approx(busy / (2 * (1 - busy)) * each, rel=1e-3)
+    assert disaggregated_state(front, pool(4), Requests(1000, 51, 0, 4)).wait_s < found.wait_s
+
+
+def queue(found, users, each, engines):
+    """Wait of a steady queue at the rate that was found, ``each`` second of an engine a prompt."""
+    busy = users / found.residence_s * each / engines
+    return busy / (2 * (1 - busy)) * each
+
+
+def test_a_first_guess_of_the_wait_that_is_too_long_is_taken_back():
+    # Eight users, one engine of 2.5 ms a prompt and a decode of 50 ms: were nobody waiting, 8 / 53 a second and 37 %
+    # of the engine; waiting makes it a bit less, so the queue that follows from no wait is too long.
+    front, each = pool(1, prefill_launches=100.0), 100 * prefill(1, 1000)
+    found = disaggregated_state(front, pool(4), Requests(1000, 51, 0, 8))
+    unhindered = found.residence_s - found.wait_s
+    busy = 8 / unhindered * each
+    first = busy / (2 * (1 - busy)) * each
+    assert found.wait_s < 0.99 * first
+    assert found.wait_s == pytest.approx(queue(found, 8, each, 1), rel=1e-3)
+
+
+@pytest.mark.parametrize("users", [4, 8, 16, 24, 32])
+@pytest.mark.parametrize("n_out", [2, 11, 51, 301])
+def test_waiting_and_flowing_agree_however_busy_the_pool_is(users, n_out):
+    front, each = pool(1, prefill_launches=500.0), 500 * prefill(1, 1000)
+    found = disaggregated_state(front, pool(4), Requests(1000, n_out, 0, users))
+    rate = users / found.residence_s
+    assert found.running == pytest.approx(max(rate * (n_out - 1) * found.tpot_s, 1.0), rel=1e-3)
+    assert rate * each <= 1.0001
+    # Never more than all others are ahead, and no queue behind a server that is nearly always busy.
+    limited = min(queue(found, users, each, 1), (users - 1) * each)
+    at_capacity = users * each - (found.residence_s - found.wait_s)
+    if rate * each < 0.97:
+        assert found.wait_s == pytest.approx(max(limited, at_capacity), rel=0.01)
+    else:
+        assert at_capacity * 0.999 <= found.wait_s <= users * each
+
+
+def test_more_users_never_shorten_the_wait_for_a_pool():
+    front = pool(1, prefill_launches=500.0)
+    waits = [disaggregated_state(front, pool(4), Requests(1000, 51, 0, n)).wait_s for n in (1, 2, 4, 8, 16, 24, 32, 64)]
+    assert all(a <= b * (1 + 1e-4) + 1e-12 for a, b in pairwise(waits))
+    assert waits[0] == 0
 
 
 def test_at_most_all_others_are_ahead():
-    # Four requests for each of two engines, one prompt of 1,000 tokens in a pass.
-    front = pool(2, profile=engine(crowding=1e6), prefill_launches=20.0)
-    found = disaggregated_state(front, pool(4), Requests(1000, 51, 0, 8))
-    assert found.wait_s == pytest.approx(3 * 20 * prefill(1, 1000))
-    # Two requests on two ranks of an engine: a pass takes one prompt on each.
-    ranked = pool(1, dp=2, profile=engine(crowding=1e6), prefill_launches=500.0)
-    found = disaggregated_state(ranked, pool(4), Requests(250, 101, 0, 2))
-    assert found.wait_s == pytest.approx(500 * prefill(1, 250) / 2)
+    # Two users and one engine that is busy most of the time: never more than one prefill ahead.
+    front, each = pool(1, prefill_launches=2000.0), 2000 * prefill(1, 1000)
+    found = disaggregated_state(front, pool(4), Requests(1000, 11, 0, 2))
+    assert 0 < found.wait_s <= each * 1.001
+    assert disaggregated_state(front, pool(4), Requests(1000, 11, 0, 1)).wait_s == pytest.approx(0.0, abs=1e-9)
 
 
 def test_a_pass_holds_no_more_prompts_than_there_are():
     # Four requests on two ranks: two prompts on each, though four would fit; 6.5 ms for all four.
     front = pool(1, dp=2, prefill_launches=500.0)
     found = disaggregated_state(front, pool(4), Requests(250, 2, 0, 4))
-    assert found.residence_s == pytest.approx(500 * prefill(2, 250), rel=1e-3)
+    each = 500 * prefill(2, 250) / 4
+    busy = 4 / found.residence_s * each
+    assert 0.5 < busy < 1
+    assert found.wait_s == pytest.approx(busy / (2 * (1 - busy)) * each, rel=1e-3)
 
 
 def test_a_cached_prefix_is_read_by_a_full_pass_too():

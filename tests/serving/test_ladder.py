@@ -16,7 +16,12 @@ from infer_cost.serving.steady import Requests
 from tests.serving.support import MACHINE, MOE_LAYER, engine, model
 
 BUSY = engine(
-    host_request_s=1e-3, host_step_s=1e-4, host_sequence_s=1e-6, floor_share=0.5, crowding=0.3, eager_layer_s=1e-4
+    host_request_s=1e-3,
+    host_step_s=1e-4,
+    host_sequence_s=1e-6,
+    floor_share=0.5,
+    admission_steps=1.5,
+    eager_layer_s=1e-4,
 )
 CASES = {
     "one": {},

@@ -9,7 +9,7 @@ from infer_cost.errors import CannotBeMetError, InputError
 from infer_cost.serving.engine_times import prefill_time, token_time
 from infer_cost.serving.mix import RequestClass, estimate_mix, read_mix
 from infer_cost.serving.scenario import scenario
-from infer_cost.serving.steady import mean_wait
+from infer_cost.serving.steady import ARRIVALS_AHEAD, admission_wait, prefills_ahead
 from tests.serving.support import MACHINE, engine, model
 
 BASE = {"gpus": 4, "weights": "fp8", "concurrency": 16}
@@ -109,7 +109,7 @@ RUNNING_CONTEXT = 4 / 7 * (2000 + 200.5) + 3 / 7 * (200 + 50.5)
 
 
 def profile(**constants):
-    return engine(**{"host_request_s": 1e-3, "interference_share": 0.5, "crowding": 0.3, **constants})
+    return engine(**{"host_request_s": 1e-3, "admission_steps": 1.5, **constants})
 
 
 def _toy(*classes, **options):
@@ -130,11 +130,13 @@ def test_a_step_serves_what_runs():
     token = token_time(compiled(), 8.0, RUNNING_CONTEXT).total_s
     long, short = prefills()
     occupancy = 0.25 * long.occupancy_s + 0.75 * short.occupancy_s
-    # Seven others prefill once in the 175 steps that a mean request lives for.
-    interference = 7 * occupancy * 0.5 / MEAN_STEPS
+    # Of seven others some have prefilled before, the rest does in the 175 steps that a mean request lives for.
+    ahead = prefills_ahead(8.0, MEAN_STEPS, 1000 / 650)
+    assert ahead == pytest.approx(ARRIVALS_AHEAD * 8 / 175)
     found = _toy()
-    assert found.tpot_s == pytest.approx(token + interference)
-    wait = mean_wait(compiled(), 8.0, occupancy, token, interference, MEAN_STEPS) + 1e-3
+    assert found.tpot_s == pytest.approx(token + (7 - ahead) * occupancy / MEAN_STEPS)
+    wait = admission_wait(compiled(), 8.0, token) + ahead * occupancy + 1e-3
+    assert wait == pytest.approx(1.5 * token + ahead * occupancy + 1e-3)
     assert found.classes[0].ttft_s == pytest.approx(wait + long.passes.total_s)
     assert found.classes[1].ttft_s == pytest.approx(wait + short.passes.total_s)
     for one, steps in zip(found.classes, (400, 100), strict=True):
@@ -146,7 +148,7 @@ def test_data_ranks_meet_fewer_prefills():
     found = _toy(dp=2)
     token = token_time(compiled(dp=2), 8.0, RUNNING_CONTEXT).total_s
     occupancy = sum(share * each.occupancy_s for share, each in zip((0.25, 0.75), prefills(dp=2), strict=True))
-    assert found.tpot_s == pytest.approx(token + 3 * occupancy * 0.5 / MEAN_STEPS)
+    assert found.tpot_s == pytest.approx(token + (3 - ARRIVALS_AHEAD * 4 / 175) * occupancy / MEAN_STEPS)
 
 
 def test_one_user_meets_nobody():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from infer_cost.hardware_specs.efficiency.kernels import kernel_model
 from infer_cost.model_specs.architecture import Layer, LayerGroup, Mixer
 from infer_cost.roofline import busiest_rank
+from infer_cost.serving.engines.profile import KERNEL_AGEING
 from infer_cost.serving.operators import Attention, GroupedGemm, Load, Recurrence
 from infer_cost.serving.program import PCIE3_X16, UNEVEN_ROUTING, compile_program, slowest_link
 from tests.serving.support import (
@@ -243,9 +245,31 @@ def test_overheads_of_a_phase():
     prefill, decode = (compile_program(plan(profile=profile), phase) for phase in ("prefill", "decode"))
     for either in (prefill, decode):
         assert either.floor_share == pytest.approx(0.5 * older)
-        assert (either.launch_s, either.kernel_factor, either.memory_bandwidth) == (3e-6, 1.25, 1e12)
+        assert (either.launch_s, either.memory_bandwidth) == (3e-6, 1e12)
+        # Kernels age a tenth as fast as what surrounds them.
+        assert either.kernel_factor == pytest.approx(1.25 * older**0.1)
     assert (decode.host_step_s, decode.host_sequence_s) == pytest.approx((1e-3 * older, 1e-6 * older))
     assert decode.eager_s == 0
     # A graph replays decode; a prefill's four layers are launched one by one.
     assert prefill.eager_s == pytest.approx(4 * 2e-3 * older)
     assert (prefill.host_step_s, prefill.host_sequence_s) == (0, 0)
+
+
+def test_a_prefill_s_kernels_have_a_factor_of_their_own():
+    deployment = plan(profile=engine(kernel_factor=1.25, prefill_factor=1.6))
+    assert compile_program(deployment, "decode").kernel_factor == 1.25
+    assert compile_program(deployment, "prefill").kernel_factor == pytest.approx(2.0)
+
+
+def test_kernels_age_less_than_the_overheads():
+    # Half a year's e-fold, twice: overheads grow by e, kernels by a fixed share of that exponent.
+    profile = engine(kernel_factor=1.25, prefill_factor=1.6, floor_share=0.5, yearly_gain=0.5, age_years=2.0)
+    older = math.exp(KERNEL_AGEING)
+    assert profile.kernel_overhead == pytest.approx(older)
+    assert 1 < profile.kernel_overhead < profile.overhead
+    assert compile_program(plan(profile=profile), "decode").kernel_factor == pytest.approx(1.25 * older)
+    assert compile_program(plan(profile=profile), "prefill").kernel_factor == pytest.approx(2.0 * older)
+    # A newer version is faster by the same law; a version of the same age is the same.
+    newer = replace(profile, age_years=-2.0)
+    assert newer.kernel_overhead == pytest.approx(1 / older)
+    assert replace(profile, age_years=0.0).kernel_overhead == 1

@@ -12,7 +12,7 @@ from tests.serving.support import GQA, compiled, engine, kernel, matrix, plan, p
 
 def toy(**cut):
     """A prefill of 1 µs and 24 ns a token, a step of 1.001 ms and 24 ns a sequence; 1,000 tokens a pass."""
-    profile = engine(crowding=1.0, host_request_s=1.0)
+    profile = engine(admission_steps=1.5, host_request_s=1.0)
     return compiled(program(matrix()), program(matrix(), host_step_s=1e-3), plan(profile=profile, **cut))
 
 

@@ -15,6 +15,9 @@ from infer_cost.errors import InputError, unknown_name
 from infer_cost.hardware_specs.generations import architecture_group
 from infer_cost.serving.engines.constants import constants_by_engine, nearest_constants
 
+KERNEL_AGEING = 0.1
+"""Yearly gain of the kernels over that of the overheads; one figure for all engines, chosen on rows left out."""
+
 
 @dataclass(frozen=True, slots=True)
 class EngineProfile:
@@ -32,6 +35,8 @@ class EngineProfile:
     """Whether a prefill stops the decodes, or shares its steps with them."""
     kernel_factor: float
     """Time of the kernels inside the engine over their time alone."""
+    prefill_factor: float
+    """The same for a prefill's kernels, on top."""
     expert_prefill_factor: float
     """Time of the experts in a prefill over their kernels' time alone: routing, permuting, kernels tuned for decode."""
     floor_share: float
@@ -48,10 +53,9 @@ class EngineProfile:
     """More of them where attention is latent: splits, two norms, absorbed projections, routing."""
     eager_layer_s: float
     """Host time to launch one layer of a prefill, which no graph replays."""
-    interference_share: float
-    """Share of a prefill's time that the decodes of other requests lose."""
-    crowding: float
-    """How much arrivals crowd: prefills ahead of an arriving request, at two requests and a saturated engine."""
+    admission_steps: float
+    """Decode steps between the arrival of a request and the step that takes it in: half of the one under way, and the
+    next one, which is launched before that one ends."""
     output_reserve: float
     """Share of a request's output that is set aside in the KV cache when it starts; the rest is taken as it grows."""
     yearly_gain: float
@@ -75,6 +79,11 @@ class EngineProfile:
     def overhead(self) -> float:
         """Overheads of the version served over those of ``version``."""
         return math.exp(self.yearly_gain * self.age_years)
+
+    @property
+    def kernel_overhead(self) -> float:
+        """Time of the kernels of the version served over that of ``version``'s: they age less than what is around."""
+        return math.exp(self.yearly_gain * self.age_years * KERNEL_AGEING)
 
     def on(self, architecture: str) -> EngineProfile:
         """Return the profile with the constants fitted on an accelerator generation, or the nearest ones.
