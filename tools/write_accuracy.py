@@ -32,7 +32,7 @@ TEMPLATE = ROOT / "tools" / "accuracy.in.md"
 OUTPUT = ROOT / "docs" / "accuracy.md"
 SHORT = {"ttft_s": "TTFT", "tpot_s": "TPOT", "output_tokens_per_s_per_gpu": "tokens/s a GPU"}
 FEWEST = 10
-WORDS = ("", "metric", "table", "engine", "hardware", "model", "format")  # columns of text
+WORDS = ("", "metric", "rows", "table", "engine", "hardware", "model", "format")  # columns of text
 
 Key = tuple[str, str]
 
@@ -116,6 +116,29 @@ def covered(made: Prediction, error: float) -> bool:
     return predicted * made.low / made.predicted <= made.measured <= predicted * made.high / made.predicted
 
 
+def residuals(errors: ranges.Errors, rows: dict[str, Measurement]) -> str:
+    """Return the groups of rows with one pool that hold most of the squared error (of logarithms)."""
+    lines = []
+    for metric in ("tpot_s", "ttft_s"):
+        groups: dict[str, list[float]] = defaultdict(list)
+        for key, found in errors.items():
+            row = rows[key[0]]
+            if key[1] == metric and GROUPS["kind"](row) == "one pool":
+                engine = " ".join(part for part in (row.engine, row.engine_version) if part)
+                groups[f"{engine}, {row.model}, {row.hardware}, {row.weights}"].append(found["curve"])
+        whole = sum(error**2 for group in groups.values() for error in group)
+        largest = sorted(groups.items(), key=lambda item: -sum(error**2 for error in item[1]))[:LARGEST]
+        for name, group in largest:
+            share = sum(error**2 for error in group) / whole
+            off = median(sorted(abs(expm1(error)) for error in group))
+            bias = expm1(median(group))
+            lines.append([SHORT[metric], name, f"{len(group)}", f"{off:.0%}", f"{bias:+.0%}", f"{share:.0%}"])
+    return table(["metric", "rows", "n", "median", "bias", "of all squared error"], lines)
+
+
+LARGEST = 8
+
+
 def other_tables() -> str:
     """Return the errors on the tables that nothing was fitted on."""
     lines = []
@@ -175,6 +198,7 @@ def main() -> int:
         ("constants", constants()),
         ("floors", floors(rows)),
         ("consistent", consistent(errors, named)),
+        ("residuals", residuals(errors, named)),
     ):
         text = text.replace("{{" + name + "}}", value)
     OUTPUT.write_text(text, encoding="utf-8")
