@@ -196,7 +196,7 @@ def _assumptions(answer: Plans, traffic: Traffic) -> list[str]:
         said.append("nothing is promised about the tokens after the first, which may be slow; --tpot 50ms promises it")
     if len(best.pools) > 1 and "ttft" in promised:
         said.append(
-            "two pools: first tokens of published runs take about twice as long as predicted; "
+            "two pools: first tokens of published runs take some 40 % longer than predicted; "
             "--layout together plans without them"
         )
     if any(dict(pool.candidate.settings).get("weights") for pool in best.pools):

@@ -94,7 +94,7 @@ def _first(pool: PoolPlan, traffic: Traffic, moved: float) -> Iterator[Step]:
         Step("queue behind other prefills", kingman, wait, "s", (), "kingman_wait"),
         *([Step("decode step under way", "half of it", under_way, "s")] if under_way else []),
         Step("host, before it starts", "a request's handling, fitted", queue.prefills.host_s, "s"),
-        *([Step("transfer to the decode pool", "KV bytes / link", moved, "s")] if moved else []),
+        *([Step("transfer to the decode pool", "hand-over + KV bytes / link", moved, "s")] if moved else []),
     ]
     yield from waits
     whole = float(time.passes.total_s) + sum(step.value for step in waits)

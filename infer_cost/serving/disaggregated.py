@@ -26,7 +26,7 @@ def share_a_domain(prefill: Pool, decode: Pool) -> bool:
 
 
 def kv_transfer_time(prefill: Pool, decode: Pool, tokens: Value) -> Value:
-    """Time to move the cache of ``tokens`` prompt tokens from a prefill engine to a decode engine.
+    """Time to hand a request of ``tokens`` prompt tokens over: a fixed part, and its cache from engine to engine.
 
     Every rank sends its shard over its own link, so the narrower engine's ranks decide. Inside one scale-up domain
     the cache takes the scale-up links, otherwise the NICs.
@@ -40,7 +40,8 @@ def kv_transfer_time(prefill: Pool, decode: Pool, tokens: Value) -> Value:
     held = kv_bytes_per_sequence(plan.model, tokens, element_bytes(plan.kv.id)) + state_bytes_per_sequence(plan.model)
     model = collective_model(machine.accelerator, "all_to_all", 2, plan.engine.kernels, across_nodes=not inside)
     # A send is half of an exchange between two.
-    return collective_time(2.0 * held / lanes, 2, bandwidth or slowest_link(machine), model)
+    moving = collective_time(2.0 * held / lanes, 2, bandwidth or slowest_link(machine), model)
+    return decode.engine.deployment.engine.handover_s + moving
 
 
 def disaggregated_state(

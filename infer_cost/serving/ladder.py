@@ -102,7 +102,7 @@ def _ttft(state: SteadyState) -> list[Step]:
     if state.capacity_wait_s:
         steps.append(Step("waiting for KV room", "(C − R)/R · residence", float(state.capacity_wait_s), "s"))
     if state.kv_transfer_s:
-        steps.append(Step("KV transfer", "KV bytes / link", float(state.kv_transfer_s), "s"))
+        steps.append(Step("KV transfer", "hand-over + KV bytes / link", float(state.kv_transfer_s), "s"))
     return steps
 
 

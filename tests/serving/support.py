@@ -87,6 +87,7 @@ def engine(**constants: Any) -> EngineProfile:
         "eager_layer_s": 0.0,
         "prefill_factor": 1.0,
         "admission_steps": 0.0,
+        "handover_s": 0.0,
         "output_reserve": 0.5,
         "age_years": 0.0,
         "launch_s": 0.0,

@@ -82,6 +82,14 @@ def test_one_request_passes_through_both():
     assert (found.running, found.gpus, found.interference_s, found.capacity_wait_s) == (1, 5, 0, 0)
 
 
+def test_a_hand_over_takes_its_time():
+    question = Requests(500, 101, 0, 1)
+    plain, slow = (disaggregated_state(pool(), pool(profile=engine(handover_s=s)), question) for s in (0.0, 0.1))
+    assert slow.ttft_s == pytest.approx(plain.ttft_s + 0.1)
+    assert slow.tpot_s == plain.tpot_s
+    assert slow.residence_s == pytest.approx(plain.residence_s + 0.1)
+
+
 def test_what_is_left_out():
     front, back = pool(2), pool(3, profile=engine(host_request_s=5e-3))
     question = Requests(500, 101, 0, 1)

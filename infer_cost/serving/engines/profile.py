@@ -56,6 +56,8 @@ class EngineProfile:
     admission_steps: float
     """Decode steps between the arrival of a request and the step that takes it in: half of the one under way, and the
     next one, which is launched before that one ends."""
+    handover_s: float
+    """Fixed part of handing a request from a prefill pool to a decode pool: routing, the two engines' handshake."""
     output_reserve: float
     """Share of a request's output that is set aside in the KV cache when it starts; the rest is taken as it grows."""
     yearly_gain: float
