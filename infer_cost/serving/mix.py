@@ -14,7 +14,7 @@ from infer_cost.serving.budget import sequences_that_run
 from infer_cost.serving.engine_times import prefill_time, token_time
 from infer_cost.serving.fit import require_fit
 from infer_cost.serving.scenario import Scenario, scenario
-from infer_cost.serving.steady import admission_wait, prefills_ahead
+from infer_cost.serving.steady import Requests, admission_wait, packing, prefills_ahead
 
 MAX_TURNS = 1000
 
@@ -217,15 +217,7 @@ def _estimate(question: Scenario, classes: tuple[RequestClass, ...], requests: t
     running = max(1.0, min(float(concurrency), capacity))
     token = float(token_time(engine, running, context).total_s)
     occupancy = _mean(shares, [float(one.occupancy_s) for one in prefills])
-    others = max(running / plan.parallel.dp, 1.0) - 1.0
-    room = plan.max_batched_tokens / _mean(shares, [one.input_tokens - one.cached_tokens for one in requests])
-    ahead = float(prefills_ahead(running / plan.parallel.dp, mean_steps, room))
-    interference = (others - ahead) * occupancy / mean_steps if _mean(shares, steps) else 0.0
-    admission = (
-        float(admission_wait(engine, running / plan.parallel.dp, token * min(mean_steps, 1.0)))
-        + plan.engine.host_request_s
-    )
-    wait = admission + ahead * occupancy
+    wait, interference = _queue(question, requests, running, token, occupancy)
     tpot = token + interference
     alive = [wait + float(p.passes.total_s) + step * tpot for p, step in zip(prefills, steps, strict=True)]
     surplus = max(concurrency - running, 0.0) / running
@@ -256,6 +248,29 @@ def _estimate(question: Scenario, classes: tuple[RequestClass, ...], requests: t
         padding_waste=float(padding_waste(flattened / len(classes), longest)),
         assumptions=question.assumptions,
     )
+
+
+def _queue(
+    question: Scenario, requests: tuple[RequestClass, ...], running: float, token: float, occupancy: float
+) -> tuple[float, float]:
+    """Return the wait before a request's prefill and what others' prefills add to each token, alike in all classes."""
+    plan = question.deployment
+    shares = [one.share for one in requests]
+    mean_steps = _mean(shares, [_generated(one) - 1 for one in requests])
+    steps, sequences = max(mean_steps, 1.0), running / plan.parallel.dp
+    # Prompts share passes by their mean lengths.
+    mean = Requests(
+        _mean(shares, [one.input_tokens for one in requests]),
+        mean_steps + 1.0,
+        _mean(shares, [one.cached_tokens for one in requests]),
+        question.requests.concurrency,
+    )
+    ahead = prefills_ahead(sequences, steps, plan.max_batched_tokens / mean.new_tokens)
+    shared = packing(question.engine, mean, occupancy, running, ahead)
+    admission = admission_wait(question.engine, sequences, token * min(mean_steps, 1.0))
+    wait = admission + shared.ahead_s + max(shared.longer_s, 0.0) + plan.engine.host_request_s
+    later = max(sequences, 1.0) - 1.0 - ahead - shared.beside
+    return float(wait), float(later * shared.occupancy_s / steps) if mean_steps else 0.0
 
 
 def _mean(shares: list[float], values: list[Any]) -> float:

@@ -11,7 +11,6 @@ from infer_cost.roofline.dispatch import Value, is_array, maximum, minimum, wher
 from infer_cost.serving.budget import sequences_that_run
 from infer_cost.serving.engine_times import (
     CompiledEngine,
-    PrefillTime,
     TokenTime,
     choose,
     packed_prefill_time,
@@ -145,9 +144,9 @@ def steady_state(
         ahead = prefills_ahead(running / ranks, steps, room)
         under_way = token.total_s * minimum(requests.decode_steps, 1.0)
         admission = admission_wait(engine, running / ranks, under_way)
-    packing = _packing(engine, requests, prefill, 1.0 if alone else running, ahead, without)
-    interference = (others - ahead - packing.beside) * packing.occupancy_s / steps
-    wait = packing.ahead_s + packing.longer_s + admission
+    shared = packing(engine, requests, prefill.occupancy_s, 1.0 if alone else running, ahead, without)
+    interference = (others - ahead - shared.beside) * shared.occupancy_s / steps
+    wait = shared.ahead_s + shared.longer_s + admission
     if "host" not in without:
         wait = wait + deployment.engine.host_request_s
     alive = wait + prefill.passes.total_s + requests.decode_steps * (token.total_s + interference)
@@ -167,13 +166,13 @@ def steady_state(
         residence_s=alive * (1.0 if alone else 1.0 + surplus),
         gpus=deployment.gpus,
         ahead=ahead,
-        ahead_s=packing.ahead_s,
-        occupancy_s=packing.occupancy_s,
+        ahead_s=shared.ahead_s,
+        occupancy_s=shared.occupancy_s,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Packing:
+class Packing:
     """Prefills side by side: what each takes of the engine, how much longer than alone a request's own takes, and
     how long those ahead of it take."""
 
@@ -184,27 +183,27 @@ class _Packing:
     ahead_s: Value
 
 
-def _packing(
+def packing(
     engine: CompiledEngine,
     requests: Requests,
-    prefill: PrefillTime,
+    occupancy_s: Value,
     running: Value,
     ahead: Value,
-    without: frozenset[Cause],
-) -> _Packing:
+    without: frozenset[Cause] = NOTHING,
+) -> Packing:
     """Share a prefill pass between the prompts that arrive in one step, as far as the token budget holds them.
 
     Data-parallel ranks fill their passes side by side. A pass's time is close to linear in its prompts, so the passes
     with one prompt and with a full budget give all others; both depend on the lengths only, which keeps a grid of
-    loads cheap.
+    loads cheap. ``occupancy_s`` is the engine's time for a prompt alone.
     """
     ranks = engine.deployment.parallel.dp
     together = maximum(running / float(ranks) / maximum(requests.decode_steps, 1.0), 1.0)
     if not is_array(together, ahead) and together <= 1.0 and ahead <= 1.0 and ranks == 1:
-        return _Packing(0.0, prefill.occupancy_s, 0.0, ahead * prefill.occupancy_s)
+        return Packing(0.0, occupancy_s, 0.0, ahead * occupancy_s)
     new, cached = requests.new_tokens * 1.0, requests.cached_tokens * 1.0
     most = prompts_in_a_pass(engine, new)
-    one = prefill.occupancy_s
+    one = occupancy_s
     if ranks > 1:
         side_by_side = packed_prefill_time(engine, new, cached, 1.0, without, ranks=ranks)
         one = where(running > float(ranks), side_by_side, one)
@@ -213,7 +212,7 @@ def _packing(
     prompts = minimum(together, most)
     pass_s = one + (prompts - 1.0) * each
     waited = ahead * each + passes_ahead(ahead, most) * (one - each)
-    return _Packing(prompts - 1.0, pass_s / prompts, pass_s - prefill.occupancy_s, waited)
+    return Packing(prompts - 1.0, pass_s / prompts, pass_s - occupancy_s, waited)
 
 
 def _token_of_running(

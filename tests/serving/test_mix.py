@@ -6,7 +6,7 @@ import pytest
 
 import infer_cost
 from infer_cost.errors import CannotBeMetError, InputError
-from infer_cost.serving.engine_times import prefill_time, token_time
+from infer_cost.serving.engine_times import packed_prefill_time, prefill_time, token_time
 from infer_cost.serving.mix import RequestClass, estimate_mix, read_mix
 from infer_cost.serving.scenario import scenario
 from infer_cost.serving.steady import ARRIVALS_AHEAD, admission_wait, prefills_ahead
@@ -27,6 +27,20 @@ def test_one_class_is_the_plain_estimate():
     assert times.tpot_s == pytest.approx(plain.tpot_s.expected, rel=1e-9)
     assert mix.output_tokens_per_s_per_gpu == pytest.approx(plain.output_tokens_per_s_per_gpu.expected, rel=1e-9)
     assert times.cost_usd == pytest.approx(plain.cost_usd, rel=1e-9)
+
+
+@pytest.mark.parametrize("lengths", [(100, 20), (100, 1), (500, 2), (9000, 5), (300, 3000)])
+@pytest.mark.parametrize("options", [{"concurrency": 200}, {"concurrency": 48, "dp": 2, "tp": 2}])
+def test_one_class_is_the_plain_estimate_however_prompts_share_passes(lengths, options):
+    mix = _mix(RequestClass("all", 1.0, *lengths), **options)
+    plain = infer_cost.estimate(
+        "llama-3.1-70b", "h100-sxm", input_tokens=lengths[0], output_tokens=lengths[1], **{**BASE, **options}
+    )
+    (times,) = mix.classes
+    assert times.ttft_s == pytest.approx(plain.ttft_s.expected, rel=1e-9)
+    if lengths[1] > 1:
+        assert times.tpot_s == pytest.approx(plain.tpot_s.expected, rel=1e-9)
+    assert mix.output_tokens_per_s_per_gpu == pytest.approx(plain.output_tokens_per_s_per_gpu.expected, rel=1e-9)
 
 
 def test_flattened_and_padded():
@@ -147,7 +161,8 @@ def test_a_step_serves_what_runs():
 def test_data_ranks_meet_fewer_prefills():
     found = _toy(dp=2)
     token = token_time(compiled(dp=2), 8.0, RUNNING_CONTEXT).total_s
-    occupancy = sum(share * each.occupancy_s for share, each in zip((0.25, 0.75), prefills(dp=2), strict=True))
+    # Two prompts of the mean length, one on each rank, in one pass.
+    occupancy = packed_prefill_time(compiled(dp=2), 650.0, 0.0, 1.0, ranks=2)
     assert found.tpot_s == pytest.approx(token + (3 - ARRIVALS_AHEAD * 4 / 175) * occupancy / MEAN_STEPS)
 
 
