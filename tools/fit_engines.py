@@ -1,6 +1,6 @@
 """Fit the engine constants on published serving measurements, and say how well they predict rows left out.
 
-``python tools/fit_engines.py`` reads ``tests/data/measurements/serving.csv``, fits ten constants an engine
+``python tools/fit_engines.py`` reads ``tests/data/measurements/serving.csv``, fits nine constants an engine
 and accelerator generation, and writes ``infer_cost/serving/engines/constants.csv``. ``--validate`` prints
 the errors on rows whose curve, accelerator, model or engine the fit hasn't seen.
 
