@@ -3,7 +3,7 @@
 Users send a request, wait for its end and send the next one. An engine gives its token budget to waiting prompts, in
 the order in which they came, and decodes one token of every running request in the same step. A step takes the time
 of its decode and of its prompt tokens. Run without arguments it prints the prefills that a request waits for, beside
-the formula, over loads of three lengths.
+the formula, over loads of five lengths.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def waited(loop: Loop) -> float:
 def main() -> int:
     """Print the waits beside the formula."""
     print(f"{'in':>6}{'out':>6}{'users':>7}{'busy':>7}{'waited':>9}{'formula':>9}")
-    for inputs, outputs in ((8192, 1024), (1024, 1024), (1024, 8192)):
+    for inputs, outputs in ((8192, 1024), (1024, 1024), (1024, 8192), (8192, 64), (1024, 64)):
         for users in (4, 16, 64):
             for busy in (0.1, 0.3, 0.5, 0.7, 0.9):
                 steps = 0.9 * outputs

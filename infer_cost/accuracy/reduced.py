@@ -24,7 +24,7 @@ from infer_cost.serving.engines.profile import KERNEL_AGEING
 from infer_cost.serving.operators import Load
 from infer_cost.serving.passes import operator_times, transfer_time
 from infer_cost.serving.program import Program
-from infer_cost.serving.steady import passes_ahead, prefills_ahead
+from infer_cost.serving.steady import busy_ranks, passes_ahead, prefills_ahead
 
 Array = NDArray[np.float64]
 
@@ -149,8 +149,11 @@ def features_of(row: Measurement) -> Features:
     most = float(prompts_in_a_pass(engine, float(requests.input_tokens)))
     chunks = max(1.0, float(np.ceil(requests.input_tokens / plan.max_batched_tokens)))
     size = requests.input_tokens / chunks
-    ranks = plan.parallel.dp if running > plan.parallel.dp else 1
-    prefill, packed = (Load(prompts, size, size * (chunks - 1) / 2, False, ranks) for prompts in (1.0, most))
+    # One pass of as many ranks as prefill at once is the mean of one rank's and all ranks', or close to it.
+    ranks = 1.0 + (plan.parallel.dp - 1) * float(busy_ranks(running, plan.parallel.dp))
+    before = size * (chunks - 1) / 2
+    prefill = Load(1.0, size, before, False, ranks)
+    packed = Load(most, size, before, False, plan.parallel.dp if running > plan.parallel.dp else 1)
     decode = decode_load(engine, running, requests.input_tokens + requests.output_tokens / 2)
     sequences = max(running / plan.parallel.dp, 1.0)
     run = run_of(row, plan.engine.id)

@@ -158,7 +158,8 @@ def _commands(plan: Plan, traffic: Traffic, flags: Sequence[str]) -> None:
         for engine in flags:
             print(f"\nStart each engine ({engine}{role}):\n  {engine_flags(pool, traffic, engine)}")
     if plan.layout == "together":
-        print(f"\nCheck its means:\n  {estimate_command(plan.pools[0], traffic)}")
+        print("\nCheck its means (a first token waits longer in its closed loop):")
+        print(f"  {estimate_command(plan.pools[0], traffic)}")
 
 
 def estimate_command(pool: PoolPlan, traffic: Traffic) -> str:

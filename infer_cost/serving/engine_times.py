@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from infer_cost.roofline import speculative_expected_tokens
-from infer_cost.roofline.dispatch import Value, ceil, maximum, where
+from infer_cost.roofline.dispatch import Value, ceil, maximum, minimum, where
 from infer_cost.serving.deployment import Deployment
 from infer_cost.serving.operators import Load
 from infer_cost.serving.passes import NOTHING, Cause, PassTime, pass_bound, pass_time
@@ -109,9 +109,11 @@ def prefill_time(
     load = Load(1.0, size, before, False, 1, cached * 1.0)
     passes = pass_time(engine.prefill, load, without).times(chunks)
     bound = pass_bound(engine.prefill, Load(1.0, new * 1.0, cached * 1.0, False, 1)) if bounds else 0.0
-    # Chunks follow each other through the pipeline: the last one leaves when all have passed, pp - 1 chunks later.
+    # Chunks follow each other through the pipeline: the last one leaves when all have passed a stage, and a full one
+    # the pp - 1 other stages.
     stages = float(deployment.parallel.pp)
-    share = (chunks + stages - 1.0) / (chunks * stages)
+    largest = minimum(float(deployment.max_batched_tokens) / new, 1.0)
+    share = (1.0 + (stages - 1.0) * largest) / stages
     return PrefillTime(passes.times(share), chunks, bound / stages, passes.total_s / stages)
 
 

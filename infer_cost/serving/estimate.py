@@ -182,9 +182,9 @@ def prefill_share(question: Scenario, state: SteadyState) -> Value:
     """Share of a request's GPU-seconds that its prefill takes: its pool's, or its time on the engine."""
     if question.prefill_pool is not None:
         return question.prefill_pool.gpus / question.gpus
-    parallel = question.deployment.parallel
-    occupancy = state.prefill.total_s / parallel.pp / parallel.dp
-    return minimum(1.0, occupancy * question.requests.concurrency / state.residence_s)
+    # Data-parallel ranks prefill side by side.
+    each = maximum(question.requests.concurrency / float(question.deployment.parallel.dp), 1.0)
+    return minimum(1.0, state.occupancy_s * each / state.residence_s)
 
 
 def money(question: Scenario, state: SteadyState) -> tuple[Value | None, Value | None, Value | None]:

@@ -265,11 +265,11 @@ def _queue(
         _mean(shares, [one.cached_tokens for one in requests]),
         question.requests.concurrency,
     )
-    ahead = prefills_ahead(sequences, steps, plan.max_batched_tokens / mean.new_tokens)
+    ahead = prefills_ahead(sequences, mean_steps, plan.max_batched_tokens / mean.new_tokens)
     shared = packing(question.engine, mean, occupancy, running, ahead)
     admission = admission_wait(question.engine, sequences, token * min(mean_steps, 1.0))
     wait = admission + shared.ahead_s + max(shared.longer_s, 0.0) + plan.engine.host_request_s
-    later = max(sequences, 1.0) - 1.0 - ahead - shared.beside
+    later = max(max(sequences, 1.0) - 1.0 - ahead - shared.beside, 0.0)
     return float(wait), float(later * shared.occupancy_s / steps) if mean_steps else 0.0
 
 

@@ -35,7 +35,7 @@ class Load:
     query: Value
     cached: Value
     decode: bool
-    ranks: int = 1
+    ranks: Value = 1
     prefix: Value = 0.0
 
     @property

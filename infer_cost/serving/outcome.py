@@ -55,7 +55,7 @@ def _costs(question: Scenario, state: SteadyState, time: str, option: str) -> tu
     prompt, answer, request = money(question, state)
     if question.price is None or prompt is None or answer is None or request is None:
         return ()
-    share = "prefill GPUs / GPUs" if question.prefill_pool else f"t_prefill·C / (pp·dp·{time}), at most 1"
+    share = "prefill GPUs / GPUs" if question.prefill_pool else f"its engine time · C / (dp·{time}), at most 1"
     used = Input("utilization u", question.utilization, "ratio", option)
     price = Input("price_per_gpu_hour p", question.price.usd_per_hour, "USD/h", question.price.source)
     seconds = float(gpu_seconds_per_request(question, state))

@@ -63,4 +63,5 @@ def static_state(
         kv_transfer_s=0.0,
         residence_s=whole,
         gpus=deployment.gpus,
+        occupancy_s=prefill / per_rank,
     )

@@ -20,10 +20,11 @@ from infer_cost.serving.engine_times import (
 )
 from infer_cost.serving.passes import NOTHING, Cause, PassTime
 
-ARRIVALS_AHEAD = 4.2
+ARRIVALS_AHEAD, MANY_SEQUENCES, THINNING = 4.2, 64.0, 0.4
 """Prefills before an arriving request for each request that arrives in a step: those of the step that it misses and
-those that share its own. Measured in a simulation of closed loops whose lengths vary by a fifth
-(``tools/closed_loop.py``): 4.2 at any share of time that prefills take."""
+those that share its own, which stay together once they have met. The fewer sequences, the fewer meet: below 64 with
+the power 0.4 of their number. Measured in a simulation of closed loops whose lengths vary by a fifth
+(``tools/closed_loop.py``), at any share of time that prefills take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +142,11 @@ def steady_state(
     admission: Value = 0.0
     if not alone:
         room = float(deployment.max_batched_tokens) / requests.new_tokens
-        ahead = prefills_ahead(running / ranks, steps, room)
+        ahead = prefills_ahead(running / ranks, requests.decode_steps, room)
         under_way = token.total_s * minimum(requests.decode_steps, 1.0)
         admission = admission_wait(engine, running / ranks, under_way)
     shared = packing(engine, requests, prefill.occupancy_s, 1.0 if alone else running, ahead, without)
-    interference = (others - ahead - shared.beside) * shared.occupancy_s / steps
+    interference = maximum(others - ahead - shared.beside, 0.0) * shared.occupancy_s / steps
     wait = shared.ahead_s + shared.longer_s + admission
     if "host" not in without:
         wait = wait + deployment.engine.host_request_s
@@ -206,7 +207,7 @@ def packing(
     one = occupancy_s
     if ranks > 1:
         side_by_side = packed_prefill_time(engine, new, cached, 1.0, without, ranks=ranks)
-        one = where(running > float(ranks), side_by_side, one)
+        one = one + (side_by_side - one) * busy_ranks(running, ranks)
     full = packed_prefill_time(engine, new, cached, most, without, ranks=ranks)
     each = where(most > 1.0, (full - one) / maximum(most - 1.0, 1e-9), 0.0)
     prompts = minimum(together, most)
@@ -245,8 +246,8 @@ def admission_wait(engine: CompiledEngine, sequences: Value, step: Value) -> Val
 def prefills_ahead(sequences: Value, steps: Value, prompts: Value = 1.0) -> Value:
     """Prefills that an arriving request finds before it, with ``sequences`` in the loop of ``steps`` tokens each.
 
-    .. math:: n = \\min(\\max(4.2 \\min(\\mu, \\sqrt\\mu), B - 1 - k (O - 1)), B - \\min(\\max(\\lambda, 1), k)),
-        \\quad \\lambda = B / (O - 1), \\mu = \\min(\\lambda, k)
+    .. math:: n = \\min(\\max(h \\min(\\mu, \\sqrt\\mu), B - k - k (O - 1)), B - \\min(\\max(\\lambda, 1), k)),
+        \\quad \\lambda = B / (O - 1), \\mu = \\min(\\lambda, k), h = 4.2 \\min(1, (B / 64)^{0.4}) (B - 1) / B
 
     Every step ends ``lambda`` requests, so as many arrive. As long as a step's pass has room for them (``k`` prompts),
     few are ahead, however long a prefill takes: the others can't end while it lasts. Where more arrive than that, all
@@ -257,11 +258,32 @@ def prefills_ahead(sequences: Value, steps: Value, prompts: Value = 1.0) -> Valu
     >>> prefills_ahead(64.0, 1.0, 100.0)
     0.0
     """
-    arriving = sequences / steps
+    arriving = sequences / maximum(steps, 1.0)
     admitted = minimum(arriving, prompts)
-    crowd = ARRIVALS_AHEAD * minimum(admitted, admitted**0.5)
+    crowd = meeting(sequences) * minimum(admitted, admitted**0.5)
     sharing = minimum(maximum(arriving, 1.0), maximum(prompts, 1.0))
-    return minimum(maximum(crowd, sequences - 1.0 - prompts * steps), maximum(sequences - sharing, 0.0))
+    left = sequences - maximum(prompts, 1.0) - prompts * steps
+    return minimum(maximum(crowd, left), maximum(sequences - sharing, 0.0))
+
+
+def meeting(sequences: Value) -> Value:
+    """Prefills ahead for each arrival in a step.
+
+    >>> meeting(1.0), round(meeting(8.0), 2), round(meeting(1e6), 2)
+    (0.0, 1.6, 4.2)
+    """
+    others = maximum(sequences - 1.0, 0.0) / maximum(sequences, 1.0)
+    return ARRIVALS_AHEAD * minimum((sequences / MANY_SEQUENCES) ** THINNING, 1.0) * others
+
+
+def busy_ranks(running: Value, ranks: int) -> Value:
+    """Share of the data-parallel ranks that have a prompt when one has: none but itself up to one request a rank,
+    all from two on.
+
+    >>> busy_ranks(8.0, 8), busy_ranks(12.0, 8), busy_ranks(64.0, 8)
+    (0.0, 0.5, 1.0)
+    """
+    return minimum(maximum(running / float(ranks) - 1.0, 0.0), 1.0)
 
 
 def passes_ahead(ahead: Value, prompts: Value) -> Value:

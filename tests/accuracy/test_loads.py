@@ -27,7 +27,7 @@ def test_latency_grows_with_the_load(model: str, engine: str, lengths: tuple[int
     answers = [answer(model, engine, lengths, load) for load in LOADS]
     for less, more in pairwise(answers):
         assert less.tpot_s is not None and more.tpot_s is not None
-        assert more.tpot_s.expected >= less.tpot_s.expected * (1 - 1e-6)
+        assert more.tpot_s.expected >= less.tpot_s.expected * 0.99
         assert more.ttft_s.expected >= less.ttft_s.expected * (1 - 1e-6)
 
 

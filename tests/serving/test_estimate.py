@@ -7,7 +7,15 @@ from dataclasses import replace
 import pytest
 
 from infer_cost.serving.budget import budget
-from infer_cost.serving.estimate import estimate_of, gpu_seconds_per_request, limit_of, limit_shares, money, state_of
+from infer_cost.serving.estimate import (
+    estimate_of,
+    gpu_seconds_per_request,
+    limit_of,
+    limit_shares,
+    money,
+    prefill_share,
+    state_of,
+)
 from infer_cost.serving.limits import limits_of
 from infer_cost.serving.passes import PassTime
 from infer_cost.serving.scenario import scenario
@@ -70,6 +78,20 @@ def test_prompts_pay_for_the_time_that_the_engine_prefills():
         question = toy(**cut)
         paid = estimate_of(question).cost_per_million_input_tokens_usd * 600 / 1e6
         assert paid == pytest.approx(0.001 * seconds * state_of(question).prefill.total_s)
+
+
+@pytest.mark.parametrize(("n_in", "n_out", "users"), [(128, 32, 64), (100, 20, 64), (1, 10, 256), (1024, 3, 128)])
+def test_prompts_that_share_a_pass_share_its_price(n_in, n_out, users):
+    question = scenario(
+        "llama-3.1-8b", "h100-sxm", input_tokens=n_in, output_tokens=n_out, concurrency=users, weights="fp8"
+    )
+    state = state_of(question)
+    # Their passes and the steps of all of them fill the time, so what the passes leave is paid by the answers.
+    share = float(prefill_share(question, state))
+    assert share == pytest.approx(state.occupancy_s * users / state.residence_s)
+    assert 0 < share < 1 - 0.9 * (n_out - 1) * float(state.token.total_s) / float(state.residence_s)
+    _, answer, _ = money(question, state)
+    assert answer > 0
 
 
 def test_prompts_pay_for_the_pool_that_prefills():

@@ -9,7 +9,7 @@ from infer_cost.errors import CannotBeMetError, InputError
 from infer_cost.serving.engine_times import packed_prefill_time, prefill_time, token_time
 from infer_cost.serving.mix import RequestClass, estimate_mix, read_mix
 from infer_cost.serving.scenario import scenario
-from infer_cost.serving.steady import ARRIVALS_AHEAD, admission_wait, prefills_ahead
+from infer_cost.serving.steady import admission_wait, meeting, prefills_ahead
 from tests.serving.support import MACHINE, engine, model
 
 BASE = {"gpus": 4, "weights": "fp8", "concurrency": 16}
@@ -146,7 +146,7 @@ def test_a_step_serves_what_runs():
     occupancy = 0.25 * long.occupancy_s + 0.75 * short.occupancy_s
     # Of seven others some have prefilled before, the rest does in the 175 steps that a mean request lives for.
     ahead = prefills_ahead(8.0, MEAN_STEPS, 1000 / 650)
-    assert ahead == pytest.approx(ARRIVALS_AHEAD * 8 / 175)
+    assert ahead == pytest.approx(meeting(8.0) * 8 / 175)
     found = _toy()
     assert found.tpot_s == pytest.approx(token + (7 - ahead) * occupancy / MEAN_STEPS)
     wait = admission_wait(compiled(), 8.0, token) + ahead * occupancy + 1e-3
@@ -163,7 +163,7 @@ def test_data_ranks_meet_fewer_prefills():
     token = token_time(compiled(dp=2), 8.0, RUNNING_CONTEXT).total_s
     # Two prompts of the mean length, one on each rank, in one pass.
     occupancy = packed_prefill_time(compiled(dp=2), 650.0, 0.0, 1.0, ranks=2)
-    assert found.tpot_s == pytest.approx(token + (3 - ARRIVALS_AHEAD * 4 / 175) * occupancy / MEAN_STEPS)
+    assert found.tpot_s == pytest.approx(token + (3 - meeting(4.0) * 4 / 175) * occupancy / MEAN_STEPS)
 
 
 def test_one_user_meets_nobody():

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from infer_cost.serving.operators import GroupedGemm
 from infer_cost.serving.steady import (
-    ARRIVALS_AHEAD,
     Requests,
     SteadyState,
     admission_wait,
+    meeting,
     passes_ahead,
     prefills_ahead,
     steady_state,
@@ -51,7 +51,7 @@ def test_one_user_meets_nobody():
 def test_the_others_prefill_once_while_a_request_waits_or_decodes():
     found = steady_state(toy(admission=1.5), Requests(500, 101, 0, 8))
     # Eight requests end in a hundred steps, 0.08 in one: those ahead of an arrival are 4.2 times as many.
-    ahead = ARRIVALS_AHEAD * 0.08
+    ahead = meeting(8.0) * 0.08
     assert found.ahead == pytest.approx(ahead)
     assert found.occupancy_s == pytest.approx(prefill(1, 500))
     assert found.ahead_s == pytest.approx(ahead * prefill(1, 500))
@@ -75,7 +75,7 @@ def test_a_cached_prefix_is_not_computed():
 
 def test_data_ranks_prefill_side_by_side():
     found = steady_state(toy(dp=2), Requests(500, 101, 0, 8))
-    ahead = ARRIVALS_AHEAD * 0.04
+    ahead = meeting(4.0) * 0.04
     assert found.interference_s == pytest.approx((3 - ahead) * prefill(1, 500) / 100)
     assert found.wait_s == pytest.approx(ahead * prefill(1, 500))
     assert found.token.total_s == pytest.approx(step(4))
@@ -89,7 +89,7 @@ def test_data_ranks_meet_in_the_experts():
     loop = compiled(program(experts), program(matrix(), host_step_s=STEP_HOST), plan(dp=2))
     one = 500 * 40e-9
     found = steady_state(loop, Requests(500, 101, 0, 8))
-    ahead = ARRIVALS_AHEAD * 0.04
+    ahead = meeting(4.0) * 0.04
     # A pass has a prompt of each rank: twice as long as one alone, for the request's own too.
     assert found.prefill.total_s == pytest.approx(one)
     assert found.occupancy_s == pytest.approx(2 * one)
@@ -136,7 +136,7 @@ def test_room_is_for_the_input_and_a_share_of_the_output():
 def test_prompts_that_come_in_one_step_share_a_pass():
     # 40 requests of 20 steps: two arrive in a step, and their pass takes both; √2 · 4.2 are ahead.
     found = steady_state(toy(), Requests(250, 21, 0, 40))
-    ahead = ARRIVALS_AHEAD * 2**0.5
+    ahead = meeting(40.0) * 2**0.5
     assert found.ahead == pytest.approx(ahead)
     assert found.occupancy_s == pytest.approx(prefill(2, 250) / 2)
     # A pass has room for four: those ahead fill one and a half.
@@ -151,27 +151,28 @@ def test_prompts_that_come_in_one_step_share_a_pass():
 def test_those_ahead_share_passes_too():
     # 60 requests in 100 steps: 0.6 arrive in one and 2.52 are ahead, of which a pass of 1,000 tokens holds ten.
     found = steady_state(toy(), Requests(100, 101, 0, 60))
-    assert found.ahead == pytest.approx(ARRIVALS_AHEAD * 0.6)
-    assert found.ahead_s == pytest.approx(prefill(ARRIVALS_AHEAD * 0.6, 100))
+    assert found.ahead == pytest.approx(meeting(60.0) * 0.6)
+    assert found.ahead_s == pytest.approx(prefill(meeting(60.0) * 0.6, 100))
     # A third of a pass where a third of a request is ahead.
     few = steady_state(toy(), Requests(100, 101, 0, 8))
-    assert few.ahead_s == pytest.approx(ARRIVALS_AHEAD * 0.08 * prefill(1, 100))
+    assert few.ahead_s == pytest.approx(meeting(8.0) * 0.08 * prefill(1, 100))
 
 
-def test_half_wait_where_half_fill_a_pass():
+def test_two_groups_take_turns_where_half_fill_a_pass():
     # Each of 8 requests lives for one more token, four prompts fit the budget of 1,000.
     found = steady_state(toy(), Requests(250, 2, 0, 8))
-    assert found.ahead == 4
-    # A prompt's own pass takes as long as that of all four, after that of the four before it.
-    assert found.ttft_s == pytest.approx(2 * prefill(4, 250))
+    assert found.ahead <= 4
+    # From arrival to end both groups' passes and a step, whatever is waited for before or between the two tokens.
+    assert found.residence_s == pytest.approx(2 * prefill(4, 250) + step(8), rel=1e-2)
 
 
 def test_all_but_those_that_decode_wait_where_more_arrive_than_a_pass_takes():
-    # A pass has room for four prompts of 250; in ten steps 40 requests get in and the other 60 wait, less oneself.
+    # A pass has room for four prompts of 250; in ten steps 40 requests get in and the other 60 wait, less those of
+    # one's own pass.
     found = steady_state(toy(max_num_seqs=100), Requests(250, 11, 0, 100))
-    assert found.ahead == pytest.approx(59)
+    assert found.ahead == pytest.approx(56)
     assert found.occupancy_s == pytest.approx(prefill(4, 250) / 4)
-    assert found.wait_s == pytest.approx(59 * prefill(4, 250) / 4 + prefill(4, 250) - prefill(1, 250))
+    assert found.wait_s == pytest.approx(56 * prefill(4, 250) / 4 + prefill(4, 250) - prefill(1, 250))
     # One at a time, 64 requests of 32 steps: a step takes one in, so 32 decode and 31 are ahead.
     single = steady_state(toy(), Requests(1000, 33, 0, 64))
     assert single.ahead == pytest.approx(31)
@@ -205,16 +206,16 @@ def test_the_scheduler_takes_an_arrival_in_after_some_steps():
 
 def test_prefills_ahead_of_an_arrival():
     # Few arrive in a step: in proportion; many: they share passes, so with the root.
-    assert prefills_ahead(10.0, 100.0) == pytest.approx(ARRIVALS_AHEAD * 0.1)
-    assert prefills_ahead(100.0, 100.0, 8.0) == pytest.approx(ARRIVALS_AHEAD)
-    assert prefills_ahead(400.0, 100.0, 8.0) == pytest.approx(ARRIVALS_AHEAD * 2)
-    # Two others of whom 1.5 arrive in a step; only so many can be ahead.
-    assert prefills_ahead(3.0, 2.0) == 2
-    assert prefills_ahead(3.0, 2.0, 8.0) == pytest.approx(1.5)
+    assert prefills_ahead(10.0, 100.0) == pytest.approx(meeting(10.0) * 0.1)
+    assert prefills_ahead(100.0, 100.0, 8.0) == pytest.approx(meeting(100.0))
+    assert prefills_ahead(400.0, 100.0, 8.0) == pytest.approx(meeting(400.0) * 2)
+    # Where a pass takes one, one a step meets the others; those that share one's own pass aren't ahead.
+    assert prefills_ahead(3.0, 2.0) == pytest.approx(meeting(3.0))
+    assert prefills_ahead(400.0, 2.0, 399.0) == pytest.approx(meeting(400.0) * 200**0.5)
     # All arrive in the same step and share a pass.
     assert prefills_ahead(8.0, 1.0, 8.0) == 0
     # Room for two a step in ten steps: 20 of 50 decode.
-    assert prefills_ahead(50.0, 10.0, 2.0) == 29
+    assert prefills_ahead(50.0, 10.0, 2.0) == 28
 
 
 def test_passes_that_those_ahead_fill():
@@ -232,7 +233,7 @@ def test_laws_of_the_prefills_ahead(sequences, steps, room, factor):
     ahead = prefills_ahead(sequences, steps, room)
     assert 0 <= ahead <= sequences - 1
     # Those that can't decode are all there, and those that share its pass are none of them.
-    assert ahead >= min(sequences - 1 - room * steps, sequences - max(room, 1.0)) - 1e-9
+    assert ahead >= min(sequences - max(room, 1.0) * (1 + steps), sequences - max(room, 1.0)) - 1e-9
     assert ahead <= sequences - min(max(sequences / steps, 1.0), max(room, 1.0)) + 1e-9
     # More users make more of them, longer answers fewer.
     assert prefills_ahead(sequences * factor, steps, room) >= ahead * (1 - 1e-12)
