@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from click.core import ParameterSource
 
 from infer_cost.cli.options import SCENARIO, Explain, Json, Model, library_options, with_options
 from infer_cost.cli.output import bold, count, dollars, facts, seconds, table, three_digits, wrap
+from infer_cost.errors import InputError
 
 if TYPE_CHECKING:
     from infer_cost.serving.estimate import Estimate
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 @with_options(SCENARIO)
 def command(
+    context: typer.Context,
     model: Model,
     workload: Annotated[
         str | None, typer.Option(metavar="FILE.toml", help="Requests of several classes instead of the lengths below.")
@@ -33,6 +36,7 @@ def command(
     """
     ready = library_options(options)
     if workload is not None:
+        _refuse_beside_workload(context)
         _mix(model, workload, ready, as_json, explain)
         return
     from infer_cost.serving.estimate import estimate
@@ -55,6 +59,18 @@ def command(
         print_ladder(ladder_of(model, library_options(options)))
 
 
+def _refuse_beside_workload(context: typer.Context) -> None:
+    """Refuse what a workload's file says itself, or has no drawing of."""
+    for name in (*_LENGTHS, "chart"):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            flag = f"--{name.replace('_', '-')}"
+            why = "several classes have no chart" if name == "chart" else "the file gives the lengths of each class"
+            raise InputError(f"{flag} beside --workload: {why}", field=flag)
+
+
+_LENGTHS = ("input_tokens", "output_tokens", "cached_tokens")
+
+
 def _draw(curve: Sequence[Estimate]) -> None:
     from infer_cost.cli.charts import Point, pareto
     from infer_cost.cli.output import width
@@ -75,7 +91,7 @@ def _mix(model: str, workload: str, options: dict[str, Any], as_json: bool, expl
     from infer_cost.serving.mix import estimate_mix, read_mix
     from infer_cost.serving.mix_steps import mix_chains
 
-    for name in ("input_tokens", "output_tokens", "cached_tokens"):
+    for name in _LENGTHS:
         options.pop(name)
     answer = estimate_mix(model, options.pop("hardware"), read_mix(workload), **options)
     if as_json:

@@ -114,6 +114,15 @@ def test_the_command(infer_cost):
     assert "flat batch" in infer_cost(f"{line} --workload docs/examples/four-users.toml").out
 
 
+@pytest.mark.parametrize("option", ["--input-tokens 5", "--output-tokens 5", "--cached-tokens 5", "--chart"])
+def test_what_the_file_says_is_not_said_twice(infer_cost, option):
+    line = "estimate llama-3.1-70b --hardware h100-sxm --gpus 4 --weights fp8 --workload docs/examples/four-users.toml"
+    result = infer_cost(f"{line} {option}")
+    assert result.code == 2
+    assert option.split()[0] in result.err and "--workload" in result.err
+    assert len(result.err.strip().splitlines()) <= 2
+
+
 # One in four requests reads 2,000 tokens and writes 401, the others read 200 and write 101.
 LONG = RequestClass("long", 0.25, 2000, 401)
 SHORT = RequestClass("short", 0.75, 200, 101)
