@@ -50,3 +50,17 @@ def test_ranges_widen_with_ignorance() -> None:
     assert known < width("gpt-oss-120b", "h200-sxm", "generic")
     assert known < width("gpt-oss-120b", "mi300x", "vllm")
     assert known < width("qwen3-30b-a3b", "h200-sxm", "vllm")
+
+
+@pytest.mark.parametrize("stages", [1, 2, 4])
+def test_a_token_more_never_shortens_a_prompt(stages: int) -> None:
+    def first(tokens: int) -> float:
+        found = estimate(
+            "llama-3.1-70b", "h100-sxm", tp=4, pp=stages, engine="vllm", input_tokens=tokens, output_tokens=64
+        )
+        return float(found.ttft_s.expected)
+
+    # Beyond the budget of 8,192 tokens an engine cuts off a full chunk and a rest, and no two halves.
+    assert first(8192) <= first(8193) < 1.05 * first(8192)
+    # Long prompts do fill the pipeline: a chunk of eight is waited for in each further stage.
+    assert first(8 * 8192) < first(8 * 8192 + 1) < 1.05 * first(8 * 8192)
