@@ -111,6 +111,12 @@ def test_more_traffic_never_costs_less(rate: float, more: float) -> None:
 def test_a_batch_without_promises_fills_its_engines() -> None:
     asked = traffic(50.0, 1000, 250)
     best = planned(asked, ()).best[0]
+    # One engine fewer couldn't take the traffic, however full.
+    assert (
+        (best.pools[0].engines - 1) * best.pools[0].one.greatest
+        < 50.0
+        <= best.pools[0].engines * best.pools[0].one.greatest
+    )
     assert best.pools[0].busy > 0.8 and best.percentiles_s == ()
     assert best.usd_per_hour < planned(asked, LEVEL).best[0].usd_per_hour
     pool = best.pools[0]
